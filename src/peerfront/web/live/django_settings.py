@@ -78,9 +78,9 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_TEMPLATE = "screens/locked_out.html"
 AXES_VERBOSE = False
-AXES_DISABLE_ACCESS_LOG = True  # the audit tells what people did, which is enough
-PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # of one-time links
-SESSION_COOKIE_AGE = 30 * 60  # without work; `operations.middleware` notes work, and ends a login after a long day
+AXES_DISABLE_ACCESS_LOG = True  # the audit already records what people did
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # lifetime of one-time links
+SESSION_COOKIE_AGE = 30 * 60  # of inactivity; `operations.middleware` notes activity, and ends a login after a long day
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_NAME = "peerfront_session"
 MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
@@ -88,7 +88,7 @@ CSRF_FAILURE_VIEW = "peerfront.web.live.screens.logins.form_expired"
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _serving.tls
 SECURE_SSL_REDIRECT = _serving.tls
-SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # a monitor asks on the server itself
+SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # asked by a monitor on the server itself
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _serving.tls else None
 SECURE_HSTS_SECONDS = 31_536_000 if _serving.tls else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _serving.tls
@@ -96,6 +96,6 @@ CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in _serving.names_in_addresse
 # Without TLS the study is served to one computer or a private network, which `peerfront live serve` says.
 SILENCED_SYSTEM_CHECKS = [] if _serving.tls else ["security.W004", "security.W008", "security.W012", "security.W016"]
 
-# What is sent in all is limited by `operations.middleware.BodyLimit`, files included.
+# `operations.middleware.BodyLimit` limits whole requests, files included.
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

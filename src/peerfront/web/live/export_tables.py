@@ -1,4 +1,4 @@
-"""Tables and schema of an export: texts as files hold them, what columns mean, decisions and coupons."""
+"""Tables and schema of an export: formats of cells, columns of answers, decisions and coupons."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -27,13 +27,13 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 
 
 def days_of(settings: Settings) -> Callable[[datetime], str]:
-    """Write a moment as the day of the study's own calendar."""
+    """Format a time as a day in the study's time zone."""
     zone = ZoneInfo(settings.timezone)
     return lambda at: at.astimezone(zone).date().isoformat()
 
 
 def written_ids(ids: Iterable[str]) -> Mapping[str, str]:
-    """Ids as they are written: one that readers take for "not known", such as NA, gets underscores at its end."""
+    """The exported ids: one that readers take for "not known", such as NA, gets underscores at its end."""
     names = list(ids)
     taken, written = set(names), {}
     for each in names:
@@ -52,7 +52,7 @@ def code_text(code: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """One line of text: control characters would break the file or hide in it."""
+    """Text as one line, without control characters, which would break the file or be invisible."""
     return _CONTROLS.sub(" ", text).strip()
 
 
@@ -62,7 +62,7 @@ def mark(yes: bool) -> str:
 
 
 def number_text(value: float | None) -> str:
-    """A number in a few digits; nothing where it is not known."""
+    """A number in a few digits; empty if unknown."""
     return "" if value is None else f"{value:.6g}"
 
 
@@ -85,9 +85,9 @@ _MOST_CATEGORIES = 20
 
 
 def reading_of(settings: Settings, columns: tuple[str, ...]) -> ReadSettings:
-    """How the table of a study is read: no column is guessed, whatever questions are called.
+    """How an exported table is read: no column is guessed, whatever questions are called.
 
-    A coupon that is valid from a days after its issue on, for v days, can be used until a + v - 1 days after it.
+    A coupon that is valid for v days, starting a days after its issue, can be used until a + v - 1 days after it.
     """
     coupons = tuple(name for name in columns if name.startswith("coupon."))
     columns_by_role = {**_ROLES, "coupons": coupons}
@@ -106,8 +106,8 @@ def export_schema(
 ) -> tuple[StudySchema, dict[str, Message]]:
     """The schema of an exported study, and why columns are left out; `columns` are those of the questions.
 
-    Plans may use the network size and the answers that the settings allow. What the settings allow is used although it
-    is sensitive: the study decided so. What is known only afterwards stays out whatever they say.
+    Plans may use the network size and the answers that the settings allow, even sensitive ones: the study decided so.
+    Answers that are known only after recruitment are left out in any case.
     """
     guess = guess_schema(study)
     guessed = {rule.name: rule for rule in guess.schema.fields}
@@ -129,7 +129,7 @@ def export_schema(
 
 
 def _field(study: Study, guessed: FieldRule, question: Question | None, *, sensitive: bool) -> FieldRule:
-    """How a column becomes a field, so that people who come later with another answer can be planned for, too."""
+    """How a column becomes a field; answers that only later people give are possible, too."""
     use = True if sensitive else guessed.use
     if question is None or question.kind is not QuestionKind.CHOICE:
         unlisted = not guessed.cuts and guessed.other is None
@@ -160,7 +160,7 @@ def decision_log(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
 
 
 def decision_details(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
-    """What was planned, decided and handed out to some people; reasons that somebody typed are left out."""
+    """What was planned, decided and handed out to some people, without typed reasons."""
     day, gone = days_of(settings), _gone()
     rows = []
     for each in models.Decision.objects.order_by("round", "person").iterator(chunk_size=2_000):
@@ -218,7 +218,7 @@ def coupon_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
 
 
 def withdrawn_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
-    """Those of some people who withdrew, and when."""
+    """The people who withdrew, and when."""
     day = days_of(settings)
     gone = models.Person.objects.exclude(withdrawn_at=None).order_by("withdrawn_at", "person")
     rows = [(ids[each.person], day(each.withdrawn_at)) for each in gone if each.person in ids and each.withdrawn_at]
@@ -226,10 +226,10 @@ def withdrawn_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
 
 
 def _gone() -> set[str]:
-    """Who withdrew."""
+    """The ids of people who withdrew."""
     return set(models.Person.objects.exclude(withdrawn_at=None).values_list("person", flat=True))
 
 
 def _stratum(decision: models.Decision, gone: set[str]) -> str:
-    """The group of a person; one word for all who withdrew, whose answers it would tell."""
+    """A person's stratum; the same word for all who withdrew, because a stratum reveals answers."""
     return WITHDRAWN if decision.stratum and decision.person_id in gone else one_line(decision.stratum)

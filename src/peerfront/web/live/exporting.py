@@ -1,4 +1,4 @@
-"""The study as files, which `peerfront check`, `fit`, `estimate` and `report` read as they are.
+"""Export the study as files that `peerfront check`, `fit`, `estimate` and `report` read unchanged.
 
 study.csv             a row for each person: id, recruiter, coupons, dates, site, network size, answers
 schema.toml           how study.csv is read, and which answers plans may use (`Question.for_planning`)
@@ -13,7 +13,7 @@ What is decided here, and why:
 1. There are no contact details: they are never read. Reasons that somebody typed stay in the audit alone, because they
    may name people.
 2. People who withdrew keep their row, so that the tree stays whole; their answers and network size are left out, and so
-   are their groups (strata) and the reasons of their numbers, which tell answers.
+   are their strata and the reasons of their numbers, which reveal answers.
 3. Void coupons are in coupons.csv alone. Nobody can come with them, so they do not count as coupons that a person had;
    a coupon that was used is never void, so the tree does not change.
 4. The codes of seeds are in coupons.csv alone: nobody handed them on.
@@ -84,7 +84,7 @@ a person is: keep these files as you keep the study's other records.
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """Where the files of an exported study are."""
+    """The paths of an exported study's files."""
 
     folder: Path
 
@@ -124,7 +124,7 @@ class StudyFiles:
 
 
 def write_study(folder: Path) -> StudyFiles:
-    """Write the study into a folder; files of these names are replaced. Only their owner can read them."""
+    """Write the study into a folder, replacing files of the same names. Only their owner can read them."""
     files, settings = StudyFiles(folder), study_settings()
     table, people = _table_and_ids(settings)
     study = live_study(table)
@@ -151,7 +151,7 @@ def live_study(table: pd.DataFrame | None = None) -> Study:
 
 
 def study_settings() -> Settings:
-    """The settings of the study; a study that has not begun has nothing to export."""
+    """The settings of the study; refuse a study that has not begun."""
     row = DatabaseRecords().study()
     if row is None:
         raise DataFileError("live_export.not_begun")
@@ -159,7 +159,7 @@ def study_settings() -> Settings:
 
 
 def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
-    """Columns by question, and by other names of answers: the name, or answer_NAME where it would be misread."""
+    """The column of each question and other answer: its name, or answer_NAME if that would be misread."""
     columns: dict[str, str] = {}
     taken = set(FIXED)
     for name in dict.fromkeys([*(question.name for question in settings.questions), *sorted(others)]):
@@ -172,12 +172,12 @@ def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
 
 
 def study_table() -> pd.DataFrame:
-    """One row for each person in the order in which they came, all of it text; "" where nothing is known."""
+    """One row for each person in the order in which they came, as texts; "" if unknown."""
     return _table_and_ids(study_settings())[0]
 
 
 def _table_and_ids(settings: Settings) -> tuple[pd.DataFrame, Mapping[str, str]]:
-    """The table, and how each person's id is written in it."""
+    """The table, and the exported id of each person."""
     day = days_of(settings)
     columns = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
     people = list(models.Person.objects.order_by("enrolled_at", "person").values_list(*columns, named=True))
@@ -221,5 +221,5 @@ def waiting_people() -> set[str]:
 
 
 def _answers(answers: list[list[str]] | None, withdrawn_at: datetime | None) -> dict[str, str]:
-    """What a person answered; nothing of somebody who withdrew."""
+    """A person's answers; empty after withdrawal."""
     return {} if withdrawn_at is not None else {name: one_line(answer) for name, answer in answers or ()}

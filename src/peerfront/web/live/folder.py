@@ -1,4 +1,4 @@
-"""The folder of a live study: its keys, how it is served, its database (unless DATABASE_URL names another), its models.
+"""The folder of a live study: keys, server settings, database (unless DATABASE_URL names another), models.
 
 keys.json       secret keys, readable by their owner only; never in a back-up of the database, never in the database
 site.json       how the study is served: host names, whether behind TLS, language
@@ -33,7 +33,7 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 @dataclass(frozen=True)
 class Keys:
-    """What must stay secret."""
+    """The secret keys of a study."""
 
     secret_key: str
     """Signs sessions and forms."""
@@ -46,7 +46,7 @@ class Keys:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> "Keys":
-        """Keys as they are in keys.json; what cannot be a key is a ValueError that does not quote it."""
+        """Read keys from the data of keys.json; raise a ValueError that does not quote an invalid key."""
         keys = cls(**data)
         if not isinstance(keys.secret_key, str) or len(keys.secret_key) < 32:
             raise ValueError("secret_key must be a text of at least 32 characters")
@@ -59,7 +59,7 @@ class Keys:
 
 @dataclass(frozen=True)
 class Serving:
-    """How the study is reached."""
+    """How the study is served."""
 
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost")
     """Names by which browsers reach the server."""
@@ -69,7 +69,7 @@ class Serving:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> "Serving":
-        """How a study is served as site.json says it, which people edit; a ValueError says what cannot be used."""
+        """Read the data of site.json, which people edit; a ValueError says what cannot be used."""
         hosts, tls, language = data["hosts"], data["tls"], data["language"]
         if not isinstance(hosts, list) or not hosts or not all(isinstance(each, str) for each in hosts):
             raise ValueError(note("live_folder.hosts_list"))
@@ -83,11 +83,11 @@ class Serving:
 
     @property
     def names_in_addresses(self) -> list[str]:
-        """The hosts as they stand in the address of a page: IPv6 addresses in brackets."""
+        """The hosts as written in the address of a page: IPv6 addresses in brackets."""
         return [f"[{host}]" if ":" in host else host for host in self.hosts]
 
     def address(self, port: int = 8000) -> str:
-        """Where browsers find the study: the first of its names."""
+        """The study's address, with the first of its host names."""
         name = self.names_in_addresses[0]
         return f"https://{name}" if self.tls else f"http://{name}:{port}"
 
@@ -97,7 +97,7 @@ K = TypeVar("K", Keys, Serving)
 
 @dataclass(frozen=True)
 class LiveFolder:
-    """Where everything of one study is."""
+    """The folder of one study."""
 
     path: Path
 
@@ -128,7 +128,7 @@ class LiveFolder:
         return postgresql(url) if url else sqlite(self.sqlite_file)
 
     def check_database(self) -> None:
-        """Refuse to open a study with another database than its own because DATABASE_URL is forgotten or left over."""
+        """Refuse another database than the study's own, as when DATABASE_URL is forgotten or left over."""
         url = os.environ.get("DATABASE_URL", "")
         if url and self.sqlite_file.exists():
             raise SettingError("live_folder.two_databases", path=self.path)
@@ -152,16 +152,16 @@ class LiveFolder:
             raise SettingError("live_folder.not_empty", path=self.path)
 
     def check_finished(self) -> None:
-        """Refuse what an `init` or a restore left that was killed."""
+        """Refuse a folder that a killed `init` or restore has left behind."""
         if os.path.lexists(self.path / UNFINISHED):
             raise SettingError("live_folder.unfinished", path=self.path)
 
     def create(self, serving: Serving, keys: Keys | None = None) -> None:
-        """Make the folder, with new keys unless some are given; an existing study is refused."""
+        """Create the folder, with new keys unless some are given; refuse an existing study."""
         self.check_new()
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.chmod(0o700)  # also if it was there, empty
+            self.path.chmod(0o700)  # also if an empty one existed
             self.models.mkdir(exist_ok=True)
             self.backups.mkdir(exist_ok=True)
         except OSError as problem:
@@ -207,9 +207,9 @@ def is_host(text: str) -> bool:
 
 
 def sqlite(path: Path) -> dict[str, Any]:
-    """A file of SQLite: readers never wait, a writer takes its lock at once, and what is committed is on disk.
+    """An SQLite file: readers never wait, writers lock at once, and committed data are on disk.
 
-    What is erased is overwritten with zeros, which not every build of SQLite does unasked.
+    Erased data are overwritten with zeros, which not every build of SQLite does by default.
     """
     return {
         "ENGINE": "django.db.backends.sqlite3",
@@ -224,13 +224,13 @@ def sqlite(path: Path) -> dict[str, Any]:
 
 
 def postgresql(url: str) -> dict[str, Any]:
-    """A database of PostgreSQL by its URL, such as postgresql://user:password@host/name, read as `psql` reads it."""
+    """A PostgreSQL database by its URL, such as postgresql://user:password@host/name, as `psql` reads it."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
     try:
         parts: dict[str, Any] = conninfo_to_dict(url) if url.startswith(("postgresql://", "postgres://")) else {}
-    except (ProgrammingError, UnicodeError, ValueError):  # whose words may quote a part of the password
+    except (ProgrammingError, UnicodeError, ValueError):  # their messages may quote a part of the password
         parts = {}
     if not parts.get("dbname") or re.fullmatch(r"[\d,]*", str(parts.get("port", ""))) is None:
         raise SettingError("live_folder.database_url")

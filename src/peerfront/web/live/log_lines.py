@@ -1,7 +1,6 @@
 """Lines of the logs of the server and of planning jobs, without personal data.
 
-Errors are told by their kind and where in the program they happened, without their message, which may quote somebody's
-entry.
+Errors are logged with their kind and place in the program, without their message, which may quote somebody's entry.
 """
 
 import logging
@@ -11,14 +10,14 @@ from typing import Any
 
 
 class WithoutPersonalData(logging.Formatter):
-    """Write a line without what a message of Django or an error might quote."""
+    """Format a log line without the parts of messages and errors that may quote entries."""
 
     converter = staticmethod(time.gmtime)  # times in UTC
 
     def format(self, record: logging.LogRecord) -> str:
         line = logging.makeLogRecord(record.__dict__ | {"exc_text": None})
         if not record.name.startswith("peerfront"):
-            # Messages of Django and others quote addresses and users, most of them in their arguments.
+            # Messages of Django and others quote addresses and users, mostly in their arguments.
             line.msg, line.args = (str(record.msg) if record.args else "(message left out)"), ()
         return super().format(line)
 

@@ -1,8 +1,8 @@
-"""What a back-up's file holds, its signed manifest, and reading it; needs no database.
+"""The contents of a back-up's file, its signed manifest, and how to read it; needs no database.
 
-The chain of events proves itself. Users, roles, contact details, models and site.json are not in it: the manifest, a
-digest of each file with the head of the chain, notices whoever changes one of these. Its signature is keyed with the
-study's secret key, which no back-up holds, so nobody can change a file and rewrite the manifest without keys.json.
+The chain of events proves itself. Users, roles, contact details, models and site.json are not in it: the manifest, with
+a digest of each file and the head of the chain, shows whether one of these was changed. It is signed with the study's
+secret key, which no back-up holds, so nobody can change a file and rewrite the manifest without keys.json.
 """
 
 import hashlib
@@ -23,25 +23,25 @@ from peerfront.foundation.files import make_folder, write_bytes
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.rules.chain import Link
 
-_PURPOSE = b"peerfront back-up manifest\n"  # the secret key signs sessions as well, which must not be mistaken
+_PURPOSE = b"peerfront back-up manifest\n"  # keeps these signatures apart from those of sessions (same key)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a back-up holds."""
+    """The digests of a back-up's files."""
 
     files: Mapping[str, str]
-    """SHA-256 by the names of files, in hexadecimal digits."""
+    """SHA-256 of each file by its name, in hexadecimal digits."""
     events: int
     head: str
     """The hash of the last event."""
 
     def text(self, keys: Keys) -> str:
-        """The manifest as it is written, signed."""
+        """The signed manifest as text."""
         return json.dumps({**asdict(self), "signature": self._signature(keys)}, indent=1, sort_keys=True) + "\n"
 
     def is_signed_with(self, keys: Keys, signature: str) -> bool:
-        """Whether the owner of these keys signed just this."""
+        """Whether the manifest was signed with these keys."""
         return hmac.compare_digest(self._signature(keys).encode(), signature.encode())
 
     def _signature(self, keys: Keys) -> str:
@@ -50,7 +50,7 @@ class Manifest:
 
 
 def read_manifest(content: bytes) -> tuple[Manifest, str]:
-    """A manifest and its signature; what is none is a ValueError, KeyError or TypeError."""
+    """Read a manifest and its signature; raise a ValueError, KeyError or TypeError for anything else."""
     data: dict[str, Any] = json.loads(content)
     files = data["files"]
     if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
@@ -59,7 +59,7 @@ def read_manifest(content: bytes) -> tuple[Manifest, str]:
 
 
 def digest_of(parts: Iterable[bytes]) -> str:
-    """The digest of a file that is read part by part."""
+    """The digest of a file, read in parts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -71,7 +71,7 @@ ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS, MANIFEST = (
     "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/", "manifest.json",
 )  # fmt: skip
 _LONGEST_LINE = 200_000_000  # bytes: an event with a million planned people
-_PART = 1_000_000  # bytes that are read at a time
+_PART = 1_000_000  # bytes read at a time
 _BROKEN = (
     OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error, struct.error,
     NotImplementedError, RuntimeError,
@@ -80,7 +80,7 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class About:
-    """What a back-up says about itself."""
+    """The description in a back-up: version, time and contents."""
 
     peerfront: str
     made_at: str
@@ -91,7 +91,7 @@ class About:
 
 
 class BackupFile:
-    """A back-up that is open for reading, with all its files as its manifest says."""
+    """A back-up open for reading, whose files match its manifest."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -144,7 +144,7 @@ class BackupFile:
                 yield part
 
     def copy_models(self, folder: Path) -> None:
-        """Write the fitted models into a folder; names that would lead out of it are refused."""
+        """Write the fitted models into a folder; refuse names that lead out of it."""
         for entry in self._archive.infolist():
             if not entry.filename.startswith(MODELS) or entry.is_dir():
                 continue
@@ -159,7 +159,7 @@ class BackupFile:
 
     @contextmanager
     def faults_as_errors(self) -> Iterator[None]:
-        """Turn whatever a file that is no whole back-up causes into an error that says so."""
+        """Turn the exceptions of a damaged back-up into an error that says so."""
         try:
             yield
         except DataFileError:
@@ -171,7 +171,7 @@ class BackupFile:
 
 
 def keys_from(path: Path | None) -> Keys | None:
-    """Keys that were kept apart from the back-ups; None if none are given."""
+    """Read the keys, which are kept apart from back-ups; None if none are given."""
     if path is None:
         return None
     if path.name != "keys.json":

@@ -3,11 +3,11 @@
 A back-up is a zip file of plain text: the events, exactly as they were chained by hashes; who may log in (with hashes
 of passwords); contact details as they are encrypted; the fitted models. The other tables are not in it: they follow
 from the events, and a restore rebuilds them by the rules. This is why a study can move between databases and
-computers, why no tool of a database is needed, and why a restore proves itself. What is not in the chain of events is
-protected by a signed manifest (`backup_files`).
+computers, why no database tool is needed, and why a restore can be verified. A signed manifest protects everything that
+is not in the chain of events (`backup_files`).
 
-Nothing is locked: everything is read as of one moment, so that all that people who may log in and contacts refer to is
-among the events, and answers that are erased meanwhile are still whole in it.
+Nothing is locked: everything is read as of one moment, so that users and contacts match the events, and answers that
+are erased meanwhile are still complete.
 """
 
 import base64
@@ -49,7 +49,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.requests import NoteAction
 
 _NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
-_COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # more takes much longer and saves little
+_COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # higher levels take longer and save little
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Backup:
 
     @property
     def order(self) -> tuple[str, int]:
-        """By time, and within a second in the order in which they were made."""
+        """The sort key: time, and within a second the order of creation."""
         number = self.name[23:].removeprefix("-").removesuffix(".zip")
         return self.name[7:23], int(number or 1)
 
@@ -78,7 +78,7 @@ class Backup:
 
 
 def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
-    """The name of the next back-up; it tells when it was made."""
+    """The name of the next back-up, with its time."""
     stem = (at or timezone.now()).astimezone(UTC).strftime("backup-%Y%m%dT%H%M%SZ")
     names = [f"{stem}.zip", *(f"{stem}-{number}.zip" for number in range(2, 100))]
     return next(name for name in names if not (folder.backups / name).exists())
@@ -91,12 +91,12 @@ def listed(folder: LiveFolder) -> list[Backup]:
 
 
 def named(folder: LiveFolder, name: str) -> Backup | None:
-    """A back-up of the study's folder by its name; nothing else can be reached."""
+    """A back-up of the study's folder by its name; other files cannot be reached."""
     return next((each for each in listed(folder) if each.name == name), None)
 
 
 def check_place(path: Path) -> None:
-    """Refuse a file that is there, and make the folder of one that is not."""
+    """Refuse an existing file, and create the folder of a new one."""
     if path.exists():
         raise OutputExists("live_backup.exists", path=path)
     make_folder(path.parent)
@@ -104,9 +104,9 @@ def check_place(path: Path) -> None:
 
 @one_moment()
 def write_backup(folder: LiveFolder, path: Path) -> Path:
-    """Write a back-up to a new file, whole or not at all, readable by its owner alone."""
+    """Write a back-up to a new file, completely or not at all, readable only by its owner."""
     check_place(path)
-    remove_leftovers(path.parent)  # of back-ups that were killed
+    remove_leftovers(path.parent)  # of killed back-ups
     temporary = path.parent / temporary_name()
     try:
         temporary.touch(mode=0o600)
@@ -125,7 +125,7 @@ def write_backup(folder: LiveFolder, path: Path) -> Path:
 
 
 def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
-    """Remove back-ups of the study's folder but the newest; gives those that are gone."""
+    """Remove all but the newest back-ups of the study's folder; return the removed ones."""
     gone = listed(folder)[newest:]
     for each in gone:
         each.path.unlink()
@@ -133,7 +133,7 @@ def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
 
 
 class _Contents:
-    """Files that are written into an archive, with the digest of each."""
+    """The files written into an archive, with the digest of each."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -163,7 +163,7 @@ def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
     contents.add_lines(EVENTS, _events(n_events))
     contents.add(SITE, [(folder.path / SITE).read_bytes()])
     for path in sorted(folder.models.rglob("*")):
-        with suppress(FileNotFoundError):  # a planning job removes models that no plan uses any more
+        with suppress(FileNotFoundError):  # a planning job may remove models that no plan uses
             if path.is_file() and not is_leftover(path.name):
                 contents.add(MODELS + path.relative_to(folder.models).as_posix(), [path.read_bytes()])
     about = {
@@ -205,7 +205,7 @@ def _contacts() -> Iterator[dict[str, Any]]:
 
 
 def backup_note(name: str) -> NoteAction:
-    """The note of a back-up: its name, and the hash up to which events could be compared with it later."""
+    """The note of a back-up: its name, and the last hash, with which events can be compared later."""
     last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
     details = () if last is None else (("events", str(last[0])), ("head", last[1]))
     return NoteAction(Action.BACK_UP, name[:100], details)
@@ -214,6 +214,6 @@ def backup_note(name: str) -> NoteAction:
 def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
     """Make a back-up from the command line."""
     path = out if out is not None else folder.backups / new_name(folder)
-    check_place(path)  # before it is noted
+    check_place(path)  # before the note
     ask_here(backup_note(path.name))
     return write_backup(folder, path)

@@ -1,4 +1,4 @@
-"""A made-up study in its third week, with one user for each role: to look around in, and for the tests of pages."""
+"""A made-up study in its third week, with one user for each role: for demonstrations and for the tests of pages."""
 
 import secrets
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ USERS = (
 
 @dataclass(frozen=True)
 class Login:
-    """A user of the made-up study, with the password that was drawn."""
+    """A user of the made-up study, with a random password."""
 
     member: Member
     password: str
 
 
 def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
-    """Fill an empty database with a made-up study; gives its users' passwords, which are stored nowhere."""
+    """Fill an empty database with a made-up study; return its users' passwords, which are not stored."""
     now = (now or datetime.now(UTC)).replace(microsecond=0)
     first = (now - timedelta(days=FIRST_DAY)).replace(hour=8, minute=0, second=0)
     settings = replace(SETTINGS, deadline=(first + timedelta(days=8 * 7)).date())
@@ -58,6 +58,6 @@ def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
 
 
 def _password() -> str:
-    """Four groups that can be typed: 80 bits."""
+    """A password of four groups that are easy to type: 80 bits."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
     return "-".join("".join(secrets.choice(alphabet) for _ in range(4)) for _ in range(4))

@@ -1,6 +1,6 @@
-"""Three weeks of a made-up study, played through the rules as people would: scans, refusals, interviews, payments.
+"""Three weeks of a made-up study, simulated through the rules: scans, refusals, interviews, payments.
 
-Who comes and whom they bring is drawn from the world of `simulation.demo_study`. Nobody in it exists.
+Who comes and whom they bring is drawn from the world of `simulation.demo_study`. All people are invented.
 """
 
 import heapq
@@ -46,17 +46,17 @@ COUPONS = 3
 
 
 def _reason(coupons: int) -> str:
-    """As `words.stored_text.reason_as_text`: as for everybody, because the study is too small to tell people apart."""
+    """The stored reason (`words.stored_text.reason_as_text`) "the same for everybody" of a very small study."""
     return json.dumps({"code": "same_for_all", "coupons": coupons})
 
 
 def line_for(person: str, coupons: int) -> PlannedCoupons:
-    """The line of a person in a plan."""
+    """A person's line in a plan."""
     return PlannedCoupons(person, coupons, "", 1.0, _reason(coupons))
 
 
 def planned_for_one() -> PlanForOne:
-    """The plan for somebody who came after a plan was made."""
+    """The plan for a person who came after the plan was made."""
     return PlanForOne(MODEL, 1, COUPONS, "", 1.0, _reason(COUPONS))
 
 
@@ -70,7 +70,7 @@ _TEXTS = {
     "housing": "How do you live at the moment?",
 }
 SETTINGS = Settings(
-    budget=220,  # so few are left that it matters who gets them
+    budget=220,  # few enough that it matters who gets them
     cap=3,
     valid_days=11,
     active_after_days=1,
@@ -89,7 +89,7 @@ _NAMES = ("Alex", "Kim", "Robin", "Sam", "Noor", "Jo", "Luca", "Mika", "Rami", "
 
 @dataclass(frozen=True, eq=False)
 class _Somebody:
-    """A made-up person before they come: what they would answer, and their luck in bringing others."""
+    """A made-up person before they come: their answers, and how many others they bring."""
 
     answers: tuple[tuple[str, str], ...]
     acquaintances: int
@@ -98,7 +98,7 @@ class _Somebody:
 
 
 class History:
-    """What happens between two times, in the order in which it happens."""
+    """The events of the made-up study, simulated in order of time."""
 
     def __init__(self, journal: Journal, first: datetime, now: datetime) -> None:
         self.journal, self.first, self.now = journal, first, now
@@ -106,12 +106,12 @@ class History:
         self.to_do: list[tuple[datetime, int, Callable[[datetime], object]]] = []
         self.numbers, self.names = itertools.count(1), itertools.count(1)
         self.people: dict[str, _Somebody] = {}
-        self.open: dict[str, str] = {}  # code and holder of coupons that nobody came with yet
+        self.open: dict[str, str] = {}  # holders of unused coupons, by code
         self.used: list[str] = []
         self.contacts: dict[str, dict[str, str]] = {}
 
     def play(self) -> None:
-        """Do everything that is due, until now."""
+        """Simulate all events until now."""
         for number in range(sum(_SEEDS)):
             somebody, day = self._anybody(number), 0.02 if number < _SEEDS[0] else 6.1
             self.at(day + 0.005 * number, lambda at, who=somebody: self.seed(who, at))  # type: ignore[misc]
@@ -137,7 +137,7 @@ class History:
         heapq.heappush(self.to_do, (at, next(self.numbers), do))
 
     def office_hour(self, after: datetime, days: float) -> datetime:
-        """A time between nine and five, so many days later."""
+        """A time between nine and five, this many days later."""
         day = (after + timedelta(days=days)).date()
         return datetime.combine(day, time(9), after.tzinfo) + timedelta(minutes=float(self.rng.uniform(0, 8 * 60)))
 
@@ -158,7 +158,7 @@ class History:
         self._interview(person, who, fact.code, at)
 
     def come(self, code: str, who: _Somebody, at: datetime) -> None:
-        """Somebody shows a coupon, and is enrolled if it can be used."""
+        """A person shows a coupon, and is enrolled if it is valid."""
         if isinstance(self.ask(ScanCoupon(code), Role.INTERVIEWER, who.site, at), Accepted):
             self.open.pop(code, None)
             self.later(at + timedelta(minutes=1), lambda at: self.enrol(code, who, at))
@@ -199,7 +199,7 @@ class History:
     # Coupons ------------------------------------------------------------------------------------------------------
 
     def hand_out(self, person: str, at: datetime) -> None:
-        """A person gets coupons, and some of those whom they give one come later."""
+        """A person gets coupons, and some of the people who receive them come later."""
         who = self.people[person]
         wish = IssueCoupons(person, plan_for_one=planned_for_one())
         answered = self.ask(wish, Role.INTERVIEWER, who.site, at)

@@ -1,4 +1,4 @@
-"""Check how a study is set up: Django's checks of a server, who can read its secrets, its keys, its newest events."""
+"""Check the set-up of a study: Django's checks of a server, access to its secrets, its keys, its newest events."""
 
 import stat
 import sys
@@ -20,7 +20,7 @@ NEWEST_CONTACTS = 20
 
 
 def findings(folder: LiveFolder) -> list[Message]:
-    """What should be mended; nothing if all is well."""
+    """The problems to repair; empty if all is well."""
     faults = deployment_checks() + _readable_by_others(folder)
     if missing := unapplied_migrations():
         return [*faults, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
@@ -30,7 +30,7 @@ def findings(folder: LiveFolder) -> list[Message]:
 
 
 def newest_events() -> list[Message]:
-    """Whether the newest events follow one another; quick, whatever the number of events."""
+    """Check the hashes of the newest events only, which is quick."""
     stored = list(models.Event.objects.order_by("-number")[:NEWEST])[::-1]
     before = stored[0].before if stored and stored[0].number > 1 else FIRST
     for event in stored:
@@ -50,9 +50,9 @@ def _unreadable_contacts() -> list[Message]:
 
 def _readable_by_others(folder: LiveFolder) -> list[Message]:
     if sys.platform == "win32":
-        return []  # permissions are lists there, which os.stat does not tell
+        return []  # permissions are lists there, which os.stat does not show
     private = [folder.path / "keys.json"]
-    if _open_to_others(folder.path):  # otherwise nobody else reaches what is in it
+    if _open_to_others(folder.path):  # otherwise nobody else can reach the files in it
         private += [folder.sqlite_file, folder.backups, folder.models, folder.logs]
     return [
         note("live_health.open_to_others", path=path, quoted=quote(str(path)))

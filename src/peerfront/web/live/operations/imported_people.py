@@ -1,14 +1,14 @@
-"""From a study's file, as our readers check it, to people and coupons that the rules import. Nothing is asked here.
+"""Convert a study's checked file to people and coupons that the rules import.
 
 What is decided here, and why:
 
 1. Ids become pseudonyms; blanks and signs that a pseudonym cannot have become hyphens.
 2. People whose recruiter is not known are imported as seeds, so that the tree stays a tree.
-3. A file knows days, not hours: noon in the study's time zone stands for a day. Who has no date came, as far as anybody
-   knows, when the study began here.
+3. Files hold days, not hours: a day becomes noon in the study's time zone. People without a date are recorded as having
+   come when the study began here.
 4. Coupons expire as the file says; where it does not say, by the settings of the study.
 5. Interviews and recruits of the file count as paid, so that nobody is paid twice.
-6. Columns that are no answers (names, identifiers, free text, dates) are not imported: they may tell who a person is.
+6. Columns that are no answers (names, identifiers, free text, dates) are not imported: they may identify people.
 """
 
 import re
@@ -43,24 +43,24 @@ _LONGEST_ID = 40
 
 @dataclass(frozen=True)
 class FromFile:
-    """What a file brings."""
+    """The contents of a file that can be imported."""
 
     people: tuple[ImportedPerson, ...]
     questions: tuple[Question, ...]
-    """Those of the study, or made from the file's columns if it has none."""
+    """The study's questions, or questions made from the file's columns if it has none."""
     notes: tuple[Message, ...]
-    """What was assumed, in sentences."""
+    """Notes on what was assumed."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where and when a study is run: what a file may not tell."""
+    """Where and when a study is run, for what a file does not say."""
 
     settings: Settings
     sites: Mapping[str, str]
-    """Names by short names."""
+    """The names of sites by their short names."""
     site: str | None
-    """Of people without a site in the file."""
+    """The site of people without one in the file."""
     began: datetime
 
     def at_noon(self, day: date) -> datetime:
@@ -68,7 +68,7 @@ class Place:
 
 
 def people_of(study: Study, place: Place) -> FromFile:
-    """Read everybody in a file; what cannot be imported is an error that names the row."""
+    """Convert everybody in a file; an error names the row of what cannot be imported."""
     if study.numbered_days:
         raise DataFileError("live_import.numbered_days", file=study.source)
     questions = place.settings.questions or questions_of(study)
@@ -169,7 +169,7 @@ def _coupons(study: Study, index: int, place: Place) -> tuple[ImportedCoupon, ..
 
 
 def questions_of(study: Study) -> tuple[Question, ...]:
-    """Questions for the columns that tell people apart; sensitive ones are not for planning."""
+    """Questions for the columns that describe people; sensitive ones are not used for planning."""
     questions: dict[str, Question] = {}
     for rule in guess_schema(study).schema.fields:
         if rule.name == study.network_column:
@@ -194,13 +194,13 @@ def _question(rule: FieldRule, values: list[str]) -> Question | None:
 
 
 def question_name(text: str) -> str:
-    """A column's name as a question's: small letters, digits and underscores; empty if nothing remains."""
+    """A question's name from a column's: small letters, digits and underscores; empty if nothing remains."""
     name = re.sub(r"[^a-z0-9]+", "_", _ascii(text).lower()).strip("_").lstrip("0123456789_")
     return name[:_LONGEST_ID].rstrip("_")
 
 
 class _Answers:
-    """What people answered, by the questions of the study."""
+    """People's answers to the questions of the study."""
 
     def __init__(self, study: Study, questions: tuple[Question, ...]) -> None:
         columns = {question_name(str(column)): str(column) for column in reversed(study.people.columns)}
@@ -210,7 +210,7 @@ class _Answers:
         self._has_questions = bool(questions)
 
     def of(self, index: int) -> tuple[tuple[str, str], ...] | None:
-        """None for somebody who answered nothing, so that the answers can still be recorded."""
+        """A person's answers; None if there are none, so that they can still be recorded."""
         given = {name: str(self._people[column].iat[index])[:LONGEST_TEXT] for name, column in self.columns.items()}
         if self._has_questions and not any(given.values()):
             return None
@@ -232,6 +232,6 @@ def _notes(study: Study, names: list[str], answers: _Answers) -> list[Message]:
 
 
 def _ascii(text: str) -> str:
-    """Letters without their accents, so that names of columns and ids in many languages stay readable."""
+    """Remove accents, so that names of columns and ids in many languages stay readable."""
     plain = unicodedata.normalize("NFKD", text)
     return "".join(each for each in plain if not unicodedata.combining(each))

@@ -1,8 +1,8 @@
-"""Middleware of the server: its log, limits of what comes in, and of how long a login lasts.
+"""Middleware of the server: its log, the limits of requests, and the duration of logins.
 
-The log tells which kind of page was asked for, the answer's status and how long it took, and nothing personal: neither
-addresses nor queries, because codes and pseudonyms stand in them, but the pattern of the address, such as
-`people/<person>/`; for errors see `log_lines`.
+The log holds the kind of page, the answer's status and the time it took, and nothing personal: not the address and the
+query, which contain codes and pseudonyms, but the pattern of the address, such as `people/<person>/`; for errors see
+`log_lines`.
 """
 
 import logging
@@ -37,7 +37,7 @@ NOTED_EVERY = 60
 
 
 class BodyLimit:
-    """Refuse what is too large before it is read."""
+    """Refuse requests that are too large before they are read."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -58,7 +58,7 @@ class BodyLimit:
 
 
 class StorableText:
-    """Refuse null characters, which PostgreSQL cannot store and nobody types, wherever they stand in a request."""
+    """Refuse null characters anywhere in a request; PostgreSQL cannot store them, and nobody types them."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -73,7 +73,7 @@ class StorableText:
 
 
 class LoginEnds:
-    """End a login after a long day; note once a minute that somebody is still at work (they have half an hour)."""
+    """End a login after a long day, or after half an hour without activity, which is noted once a minute."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -90,7 +90,7 @@ class LoginEnds:
 
 
 def _save(request: HttpRequest) -> None:
-    with suppress(OperationalError):  # a full disk: pages can still be read, and what cannot be written will say so
+    with suppress(OperationalError):  # a full disk: pages can still be read, and failed writes are reported
         request.session.save()
     request.session.modified = False
 
@@ -107,9 +107,9 @@ BYTES_OF_A_FILE, OLD_FILES = 5_000_000, 5
 
 
 def write_log_to(folder: Path) -> None:
-    """Write the log to standard error and to a file in the folder, which is replaced when it is large."""
+    """Write the log to standard error and to a file in the folder, which is rotated when it is large."""
     make_folder(folder)
-    logging.raiseExceptions = False  # on a full disk Python would print the whole message, with all that is left out
+    logging.raiseExceptions = False  # on a full disk Python would print the whole message, with personal data
     formatter = WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s")
     file = logging.handlers.RotatingFileHandler(
         folder / "server.log", maxBytes=BYTES_OF_A_FILE, backupCount=OLD_FILES, encoding="utf-8"
@@ -120,8 +120,8 @@ def write_log_to(folder: Path) -> None:
         logger.handlers.clear()
         logger.propagate = True
         logger.setLevel(logging.WARNING)
-    logging.getLogger("axes").setLevel(logging.CRITICAL)  # names of users; the status 429 of a login says it
-    logging.getLogger("django.request").setLevel(logging.ERROR)  # the lines below tell refused and missing pages
+    logging.getLogger("axes").setLevel(logging.CRITICAL)  # would log user names; the status 429 of a login suffices
+    logging.getLogger("django.request").setLevel(logging.ERROR)  # `RequestLog` logs refused and missing pages
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     requests.setLevel(logging.INFO)
     for handler in (logging.StreamHandler(), file):
@@ -130,7 +130,7 @@ def write_log_to(folder: Path) -> None:
 
 
 class RequestLog:
-    """Middleware: one line for each request."""
+    """Log one line for each request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -139,7 +139,7 @@ class RequestLog:
         began = time.perf_counter()
         response = self.get_response(request)
         match = request.resolver_match
-        if match is not None or response.status_code >= 400:  # not what styles and pictures ask for
+        if match is not None or response.status_code >= 400:  # without styles and pictures
             place = f"/{match.route}" if match is not None else "(no such page)"
             took = (time.perf_counter() - began) * 1000
             requests.info("%s %s %d %.0f ms", _method(request), place, response.status_code, took)

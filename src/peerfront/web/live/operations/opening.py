@@ -17,13 +17,13 @@ from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import Remedy, note
 from peerfront.web.live.folder import FOLDER, UNFINISHED, Keys, LiveFolder, Serving
 
-_RECORDS = "records"  # the label of our tables among those of Django's parts
+_RECORDS = "records"  # the Django app of our tables
 
 
 def open_folder(path: Path) -> LiveFolder:
     """Set up Django for the study in a folder; once in a process."""
     folder = LiveFolder(path.resolve())
-    folder.keys, folder.serving  # noqa: B018  # read now, so that what is missing is told before anything begins
+    folder.keys, folder.serving  # noqa: B018  # read now, so that errors come before anything begins
     folder.check_finished()
     folder.check_database()
     _set_up_django(folder)
@@ -32,9 +32,9 @@ def open_folder(path: Path) -> LiveFolder:
 
 @contextmanager
 def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -> Iterator[None]:
-    """Make the folder and the tables of a new study and open it; nothing is left if it cannot begin.
+    """Create the folder and the tables of a new study and open it; if that fails, nothing is left.
 
-    What is killed here leaves a folder that says so (`UNFINISHED`), and that no command takes for a study.
+    A killed process leaves a folder that is marked `UNFINISHED`, which every command refuses.
     """
     os.umask(0o077)
     folder.check_new()
@@ -42,26 +42,26 @@ def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -
         folder.create(serving, keys)
         write_text(folder.path / UNFINISHED, str(note("live_folder.did_not_begin")) + "\n")
         _set_up_django(folder)
-        unapplied_migrations()  # says in words if the database cannot be reached
+        unapplied_migrations()  # raises a clear error if the database cannot be reached
         migrate()
         yield
         (folder.path / UNFINISHED).unlink()
     except BaseException:
         if settings.configured:
             connection.close()
-        shutil.rmtree(folder.path, ignore_errors=True)  # it was new, or empty
+        shutil.rmtree(folder.path, ignore_errors=True)  # the folder was new or empty
         raise
 
 
 def _set_up_django(folder: LiveFolder) -> None:
-    os.umask(0o077)  # what is written from now on, such as the database and the log, is its owner's alone
+    os.umask(0o077)  # files written from now on, such as database and log, are readable only by their owner
     os.environ[FOLDER] = str(folder.path)
     os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
     django.setup()
 
 
 def unapplied_migrations() -> list[str]:
-    """Changes of the tables that this version of peerfront needs and the database has not seen."""
+    """Migrations that this version of peerfront needs and the database lacks."""
     try:
         executor = MigrationExecutor(connection)
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -1,4 +1,4 @@
-"""Restore a back-up into an empty folder and an empty database, and prove that it is whole."""
+"""Restore a back-up into an empty folder and an empty database, and verify that it is complete."""
 
 import base64
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from peerfront.web.live.rules.requests import NoteAction
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored."""
+    """The result of a restore."""
 
     events: int
     head: str
@@ -36,11 +36,11 @@ class Restored:
     staff: int
     contacts: int
     unreadable: int
-    """Contacts that were encrypted with other keys than the folder has."""
+    """Number of contacts that were encrypted with other keys than the folder's."""
 
 
 def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
-    """Fill an empty database and the folder, read everything back, and compare; nothing stays if anything differs."""
+    """Fill an empty database and the folder, read everything back, and compare; undo everything if anything differs."""
     try:
         with transaction.atomic():
             return _restored(backup, folder)
@@ -102,7 +102,7 @@ def _restore_contacts(backup: BackupFile) -> int:
 
 
 def load(links: Iterable[Link]) -> State:
-    """Write a whole chain and the rows that follow from it into a database without events; all or nothing."""
+    """Write a chain and the rows that follow from it into a database without events, in one transaction."""
     chain = list(links)
     state = rebuild(checked(chain))
     with transaction.atomic():

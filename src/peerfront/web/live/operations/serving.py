@@ -1,4 +1,4 @@
-"""Serve a study to browsers: checks before, waitress, a log, plans at night, and requests finished before it ends."""
+"""Serve a study to browsers with waitress: checks at the start, a log, nightly plans, and a graceful stop."""
 
 import logging
 import signal
@@ -21,30 +21,30 @@ from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log
 
 THREADS = 8
 LONGEST_STOP = 30
-"""Seconds in which requests that have begun may end after the server was told to stop."""
+"""Seconds that running requests have to end after the server was asked to stop."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take a port; 0 for any that is free."""
+    """Open a port; 0 for any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if not 0 <= port <= 65_535:
         raise SettingError("live_server.no_port", port=port, remedy=Remedy("port"))
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
-    except (OSError, UnicodeError) as problem:  # the latter for names that no computer can have
+    except (OSError, UnicodeError) as problem:  # a UnicodeError for impossible host names
         why = getattr(problem, "strerror", None) or problem
         remedies = {"other_port": Remedy("port"), "address": Remedy("host")}
         raise SettingError("live_server.unusable", host=host, port=port, problem=str(why), **remedies) from None
 
 
 class Server:
-    """A server that can be told to stop."""
+    """A server that can be stopped."""
 
     def __init__(
         self, application: Any, listening: socket.socket, *, threads: int = THREADS, proxy: str | None = None
     ) -> None:
         behind_proxy: dict[str, Any] = {}
-        if proxy is not None:  # which tells whether browsers speak HTTPS, and their addresses for the limit of logins
+        if proxy is not None:  # its headers give scheme and addresses of browsers (HTTPS, limit of logins)
             behind_proxy = {
                 "trusted_proxy": proxy,
                 "trusted_proxy_count": 1,
@@ -67,17 +67,17 @@ class Server:
         return int(self._server.effective_port)
 
     def stop(self) -> None:
-        """Take no more requests; `run` returns when those that have begun are answered."""
+        """Accept no more requests; `run` returns when running ones are answered."""
         self._stopping = True
         with suppress(OSError):  # it has stopped already
             self._server.pull_trigger()
 
     def run(self) -> None:
-        """Serve until `stop` is called, perhaps by another thread or a signal."""
+        """Serve until `stop` is called, by another thread or a signal."""
         server = self._server
         while not self._stopping:
             wasyncore.loop(timeout=1, map=server._map, use_poll=True, count=1)
-        wasyncore.dispatcher.close(server)  # no new connections; those that are open go on
+        wasyncore.dispatcher.close(server)  # no new connections; open ones go on
         deadline = time.monotonic() + LONGEST_STOP
         while _busy(server) and time.monotonic() < deadline:
             wasyncore.loop(timeout=0.2, map=server._map, use_poll=True, count=1)
@@ -86,13 +86,13 @@ class Server:
 
 
 def _busy(server: Any) -> bool:
-    """Whether somebody waits for an answer that is being made or sent."""
+    """Whether an answer is being computed or sent."""
     return any(channel.requests or channel.total_outbufs_len for channel in list(server.active_channels.values()))
 
 
 @contextmanager
 def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop a server; the second one ends it at once."""
+    """Let Ctrl-C and SIGTERM stop a server; a second signal ends it at once."""
 
     def tell(number: int, frame: FrameType | None) -> None:
         signal.signal(number, former[number])
@@ -123,7 +123,7 @@ def serve(
     proxy: str = "127.0.0.1",
     browser: bool = False,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; Django is set up and the tables are up to date."""
+    """Serve until Ctrl-C or SIGTERM; Django must be set up and the tables up to date."""
     if not 1 <= threads <= 256:
         raise SettingError("live_server.threads", threads=threads, remedy=Remedy("threads"))
     serious = [str(each) for each in run_checks() if each.is_serious()]
@@ -138,7 +138,7 @@ def serve(
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
     for line in _opening_lines(folder, here, host):
         tell(line)
-    from peerfront.web.live.planning import nightly  # loads what plans need, which the checks above can do without
+    from peerfront.web.live.planning import nightly  # slow to load, and not needed by the checks above
 
     nights = nightly.start()
     with stopped_by_signals(server.stop):

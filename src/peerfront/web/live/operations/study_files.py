@@ -1,4 +1,4 @@
-"""A study as files: import one that began in a spreadsheet, export this one; both are noted in the chain of events."""
+"""Import a study that began in a spreadsheet, and export this one; both are noted in the chain of events."""
 
 import tempfile
 import zipfile
@@ -26,7 +26,7 @@ from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, Note
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did, or why it did nothing."""
+    """The result of an import: what was done, or why nothing was."""
 
     answer: Answer
     file: FromFile
@@ -42,7 +42,7 @@ class Imported:
 
 
 def file_for_study(study: Study, site: str | None) -> FromFile:
-    """What a file would bring to the study of this database."""
+    """Convert a file for import into the study of this database."""
     row = DatabaseRecords().study()
     if row is None:
         raise SettingError("live_import.not_begun")
@@ -56,7 +56,7 @@ def file_for_study(study: Study, site: str | None) -> FromFile:
 
 
 class Ask(Protocol):
-    """Asks the rules for a wish; `ending` tells the request keys of several wishes apart."""
+    """Submits a wish to the rules; `ending` makes the request keys of several wishes differ."""
 
     def __call__(
         self, wish: Wish, *, ending: str = "", alongside: Callable[[Accepted], None] | None = None
@@ -64,7 +64,7 @@ class Ask(Protocol):
 
 
 def import_study(study: Study, source: str, site: str | None, ask: Ask) -> Imported:
-    """Import a file that was read, and make questions from its columns if the study has none; all of it or nothing."""
+    """Import a file, and make questions from its columns if the study has none, in one transaction."""
     file = file_for_study(study, site)
     new_questions = 0
 
@@ -86,7 +86,7 @@ def import_study(study: Study, source: str, site: str | None, ask: Ask) -> Impor
 
 
 def import_here(study: Study, source: str, site: str | None) -> list[Message]:
-    """Import from the command line; returns what to tell the user."""
+    """Import from the command line; return messages for the user."""
 
     def ask(wish: Wish, *, ending: str = "", alongside: Callable[[Accepted], None] | None = None) -> Answer:
         return answer_here(wish, alongside=alongside)  # each wish gets a request key of its own
@@ -112,7 +112,7 @@ def export_zip() -> bytes:
 
 
 def export_here(out: Path) -> Message:
-    """Export from the command line, into a zip file or a folder; gives what to say."""
+    """Export from the command line into a zip file or a folder; return messages for the user."""
     if out.suffix.lower() == ".zip":
         content = export_zip()
         _note(out.name)

@@ -1,1 +1,1 @@
-"""Plans inside a running study: made in a worker process, each night or on a click; and for one person at once."""
+"""Plans of a running study: made by a worker process each night or on request, or at once for one person."""

@@ -1,8 +1,8 @@
-"""The number of coupons for somebody who came after the approved plan was made: at once, by the approved model.
+"""Plan at once, with the approved model, for one person who came after the approved plan was made.
 
-Everything is as in a sheet for this person alone, without playing the rest of the study and without bounds. Where
-coupons may differ only between strata, a person of a stratum that the approved plan knows gets a number with the
-chances that everybody of the stratum had, so that people of a stratum stay alike.
+The number is that of a sheet for this person alone, without simulating the rest of the study and without bounds. If
+coupons may differ only between strata, a person of a stratum in the approved plan gets a number drawn with the chances
+of that stratum, so that people of a stratum stay alike.
 
 The model is loaded once for a process, and its compiled parts are warmed up when the server starts and when a plan is
 approved. Nothing is written and no lock is held: the rules check the number again when coupons are handed out.
@@ -56,7 +56,7 @@ class OnePlan:
 
 
 def seed_for(plan_seed: int, person: str) -> int:
-    """A seed of their own for everybody who comes after a plan was made: whose number is random differs."""
+    """A random seed for each person who comes after a plan was made, so that draws differ between people."""
     return int(named_key("plan for one", plan_seed, person)) % (_LARGEST_SEED + 1)
 
 
@@ -79,7 +79,7 @@ def plan_alone(
 
 
 def of_stratum(stratum: str, chances: Sequence[float], luck: float, order: PlanOrder) -> OnePlan:
-    """Draw a number with the chances of a stratum; numbers that are not free any more become the largest that is.
+    """Draw a number with the chances of a stratum, but at most the number of free coupons.
 
     `luck` is a uniform number from 0 to 1.
     """
@@ -100,7 +100,7 @@ def of_stratum(stratum: str, chances: Sequence[float], luck: float, order: PlanO
 
 
 def same_for_all(free: int, cap: int) -> OnePlan:
-    """The number while a study is too small for a model: the same for everybody, as far as coupons last."""
+    """The number in a study too small for a model: the same for everybody, as far as coupons last."""
     wanted = min(USUAL_EACH, cap)
     coupons = max(min(wanted, free), 0)
     code = ReasonCode.NO_MORE_FREE if coupons < wanted else ReasonCode.SAME_FOR_ALL
@@ -112,7 +112,7 @@ def _no_coupon(because: str) -> OnePlan:
 
 
 def _stratum(fit: Fit, order: PlanOrder, codes: Codes) -> tuple[str, Codes]:
-    """The name of a person's stratum, and their codes with everything else unknown, so that it alone decides."""
+    """The name of a person's stratum, and their codes with all other fields unknown, so that it alone decides."""
     restriction = restriction_of(order, fit.schema)
     only = np.full_like(codes, UNKNOWN)
     only[list(restriction.columns)] = codes[list(restriction.columns)]
@@ -137,7 +137,7 @@ def _by_the_model(fit: Fit, person: str, codes: Codes, order: PlanOrder, coming:
 
 
 log = logging.getLogger(__name__)
-_NOBODY = "nobody"  # for whom kernels are warmed up
+_NOBODY = "nobody"  # the made-up person of the warm-up
 
 
 @dataclass(frozen=True)
@@ -150,16 +150,16 @@ class Approved:
 
     @property
     def free(self) -> int:
-        """Coupons that nobody has and nobody was promised."""
+        """Coupons that are neither handed out nor promised."""
         return max(self.study.kept - self.plan.promised, 0)
 
 
 def plan_for_one(person: str) -> PlanForOne | None:
-    """The number of coupons for a person whom the approved plan does not know, and who has had none.
+    """The number of coupons for a person who is not in the approved plan, and has had no coupons.
 
-    None if there is no approved plan or its model is missing, if the plan or the coordinator gives a number already,
-    or if the person cannot get one (unknown, without answers, withdrawn, had coupons in an earlier round: more of
-    them are the coordinator's decision).
+    None if there is no approved plan or its model is missing, if the plan or the coordinator has already decided on a
+    number, or if the person cannot get coupons (unknown, without answers, withdrawn) or had some in an earlier round,
+    so that the coordinator decides.
     """
     if connection.in_atomic_block:
         raise RuntimeError("Plan for a person before the transaction begins: nobody else could write meanwhile.")
@@ -178,7 +178,7 @@ def plan_for_one(person: str) -> PlanForOne | None:
 
 
 def warm_up() -> bool:
-    """Load the approved model and compile what a plan for one runs through; whether there is such a model."""
+    """Load the approved model and compile the code of a plan for one person; return whether there is a model."""
     approved = _approved()
     if approved is None:
         return False
@@ -187,12 +187,12 @@ def warm_up() -> bool:
 
 
 def warm_up_in_background() -> threading.Thread:
-    """Warm up in a thread of this process; a fault is logged and harms nothing."""
+    """Warm up in a thread of this process; a failure is logged and does no harm."""
 
     def work() -> None:
         try:
             warm_up()
-        except Exception:  # whatever it is: the number for the next person is planned without it
+        except Exception:  # the next person is planned without the warm-up
             log.exception("The approved model could not be warmed up.")
         finally:
             connections.close_all()
@@ -235,7 +235,7 @@ def _planned(approved: Approved, row: PersonRow, *, warming: bool = False) -> On
         summary = KeptModel(plan.model).plan(plan.seed).summary
         if summary is None:
             log.error("What plan %d says beside its lines is missing or spoilt: nobody gets a number.", plan.plan)
-            return None  # it tells the groups in which people must be planned alike
+            return None  # the strata, in which people must be planned alike, are unknown without it
         holders = _holders(approved, model)
         codes = codes_of(settings, model.schema, [(row.answers or (), row.network_size)])[0]
         if warming and not len(holders):
@@ -265,7 +265,7 @@ def plan_one(
 
 
 def strata_of(summary: PlanSummary | None) -> tuple[str, ...]:
-    """The columns of which the strata of a plan are made; none where it has no strata."""
+    """The columns that form the strata of a plan; empty without strata."""
     return () if summary is None else summary.strata_columns
 
 
@@ -275,7 +275,7 @@ def _holders(approved: Approved, model: Model) -> OpenHolders:
 
 
 def _somebody(model: Model, codes: Codes) -> OpenHolders:
-    """A made-up holder, so that everything is compiled that a plan with open coupons needs."""
+    """A made-up holder, so that the code for open coupons is compiled, too."""
     from peerfront.models.returns.coupons_seen import CouponsSeen
 
     none = np.zeros(0)

@@ -1,11 +1,11 @@
 """The models of a running study in its folder: models/FINGERPRINT.
 
-model/          the artifact of the fit; nothing here for the plain rule of a study that is too small for a model
-fitted.json     what it was fitted to, by which the next plan decides whether to fit again
-plan-SEED/      what a plan made with it says: summary.json, curve.csv, forecast.csv
+model/          the saved fit; missing for the plain rule of a study that is too small for a model
+fitted.json     the data it was fitted to, by which the next plan decides whether to refit
+plan-SEED/      results of a plan made with it: summary.json, curve.csv, forecast.csv
 forecast.csv    people by date as the newest plan with this model expects them: date, expected, low, high
 
-A model's name is the beginning of its artifact's checksum.
+A model's name is the beginning of its checksum.
 """
 
 import json
@@ -39,7 +39,7 @@ _LINES = ("words", "ahead", "details", "about_model", "certificate")
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a model was fitted to and for."""
+    """The data and settings that a model was fitted with."""
 
     fitted_to: FittedTo
     columns: tuple[str, ...]
@@ -50,7 +50,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class PlanSummary:
-    """What a plan says beside its lines, for the page of the plan."""
+    """The results of a plan besides its lines, for the page of the plan."""
 
     day: str
     refitted: bool
@@ -76,9 +76,9 @@ class PlanSummary:
     brings: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By person: recruits expected from their coupons, and later ones through these."""
     strata: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    """By stratum: the chance of 0, 1, ... coupons; empty where people may differ one by one."""
+    """By stratum: the chance of 0, 1, ... coupons; empty without strata."""
     strata_columns: tuple[str, ...] = ()
-    """The answers of which the strata are made."""
+    """The questions that form the strata."""
 
     @property
     def warnings(self) -> tuple[Line, ...]:
@@ -104,7 +104,7 @@ def live_folder() -> LiveFolder:
 
 
 def forget_models(in_use: Collection[tuple[str, int]]) -> None:
-    """Remove what is kept of plans that are not among these models and seeds; a plan each night would fill the disk."""
+    """Remove the files of all plans but these models and seeds; a plan each night would fill the disk."""
     models = {model for model, _ in in_use}
     plans = {KeptModel(model).plan(seed).folder for model, seed in in_use}
     for folder in live_folder().models.iterdir():
@@ -138,7 +138,7 @@ class KeptModel:
 
     @property
     def fitted(self) -> Fitted | None:
-        """What the model was fitted to; None if that is not there."""
+        """The data that the model was fitted to; None if the file is missing."""
         try:
             data = json.loads((self.folder / "fitted.json").read_text("utf-8"))
             return Fitted(FittedTo(**data["fitted_to"]), tuple(data["columns"]), int(data["cap"]), int(data["rounds"]))
@@ -146,7 +146,7 @@ class KeptModel:
             return None
 
     def save(self, model: Model, fitted: Fitted) -> None:
-        """Keep a new model; one with the same checksum is the same and stays."""
+        """Save a new model, unless the same one (by its checksum) is there."""
         make_folder(self.folder)
         if not self.artifact.exists():
             model.save(self.artifact)
@@ -155,7 +155,7 @@ class KeptModel:
 
 @dataclass(frozen=True)
 class PlanFolder:
-    """What a plan says beside its lines, in files."""
+    """The files of a plan's results besides its lines."""
 
     folder: Path
 
@@ -178,7 +178,7 @@ class PlanFolder:
 
     @property
     def summary(self) -> PlanSummary | None:
-        """What the plan says; None if its file is not there or was spoilt."""
+        """The summary of the plan; None if its file is missing or damaged."""
         try:
             data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
             data |= {name: tuple(from_data(data[name])) for name in _LINES}
@@ -195,7 +195,7 @@ _loading = threading.Lock()
 
 
 def loaded_model(name: str) -> Model | None:
-    """A model by its name, loaded once for this process; None for the plain rule, or where there is no such model."""
+    """A model by its name, loaded once in this process; None for the plain rule, or if it is missing."""
     artifact = KeptModel(name).artifact
     with _loading:
         if artifact in _loaded:
@@ -213,5 +213,5 @@ def loaded_model(name: str) -> Model | None:
 
 
 def _is_called(artifact: Path, name: str) -> bool:
-    """Whether an artifact that could be read, so that it has its checksum, is the one of this name."""
+    """Whether a model that was read, so that its checksum is right, has this name."""
     return model_name(str(json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"])) == name

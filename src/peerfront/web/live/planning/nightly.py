@@ -1,4 +1,4 @@
-"""A plan each night: a thread of the server asks for it, at an hour at which nobody works with the plan before.
+"""A plan each night: a thread of the server starts it at an hour at which nobody works with the last plan.
 
 With several server processes each has such a thread; the database lets one of them start the job.
 """
@@ -29,9 +29,9 @@ LOOKS_EVERY = 60.0  # seconds
 
 
 def due(now: datetime) -> bool:
-    """Whether tonight's plan is to be made now: the hour has come, none was made, and something happened since.
+    """Whether tonight's plan is due: the hour has come, there is none yet, and something happened since the last one.
 
-    None is made where it could only fail: while nobody takes part, and after the last day of recruitment.
+    It is never due while nobody takes part, or after the last day of recruitment, because it could only fail.
     """
     study = DatabaseRecords().study()
     if study is None or now - study.last_time > QUIET_FOR:
@@ -49,7 +49,7 @@ def due(now: datetime) -> bool:
 
 
 def run_if_due(now: datetime | None = None) -> PlanningJob | None:
-    """Start tonight's job if it is time; None if it is not, or another job is under way."""
+    """Start tonight's job if it is due; None if it is not, or another job is under way."""
     at = now or timezone.now()
     if not due(at):
         return None
@@ -76,13 +76,13 @@ class Nightly:
             try:
                 run_if_due()
                 jobs.settle()
-            except Exception:  # the database may be away for a while
+            except Exception:  # the database may be unreachable for a while
                 log.exception("Whether a plan is due could not be looked up.")
             finally:
                 connections.close_all()
 
 
 def start() -> Nightly:
-    """Begin to look every minute whether a plan is due, and warm up the approved model; called by the server."""
+    """Start the thread that checks every minute whether a plan is due, and warm up the approved model."""
     warm_up_in_background()
     return Nightly()

@@ -1,7 +1,8 @@
-"""What a plan starts from: the order that the settings make, the days that count, and whose coupons are still open.
+"""The inputs of a plan: the order that follows from the settings, the relevant days, and the open coupons.
 
 Recruits who will come with open coupons, or with those promised by the approved plan, join the next round, so plans for
-one person count on them, as plans for everybody do. Ages count from the first day of a coupon, validity to its last.
+one person allow for them, as plans for everybody do. Ages count from the first valid day of a coupon, validity to its
+last.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,10 +28,10 @@ from peerfront.web.live.rules.study_settings import Settings
 
 
 def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = (), *, cap: int) -> WeekOrder:
-    """The standing order of a plan with so many coupons left, at most `cap` for a person; `strata` are columns.
+    """The standing order of a plan with the coupons that are left, at most `cap` for a person; `strata` are columns.
 
-    `Settings.plan_randomise` is the share of people who get a random number; the planner asks for the chance of each
-    number from 0 to the cap, of which there are one more than the cap.
+    `Settings.plan_randomise` is the share of people who get a random number; the planner needs the chance of each of
+    the cap + 1 numbers from 0 to the cap.
     """
     return WeekOrder(
         budget=budget,
@@ -44,12 +45,12 @@ def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...]
 
 
 def plannable(coupons: int) -> int:
-    """How many of so many coupons a plan can count on; more than a model can be fitted for are kept back."""
+    """The number of coupons that a plan can use: at most as many as a model can be fitted for."""
     return min(coupons, MOST_COUPONS_FITTED)
 
 
 def today_of(settings: Settings, now: datetime) -> date:
-    """The day of the study's own calendar."""
+    """Today in the study's time zone."""
     return now.astimezone(ZoneInfo(settings.timezone)).date()
 
 
@@ -69,7 +70,7 @@ Answered = tuple[tuple[tuple[str, str], ...], int | None]
 
 @dataclass(frozen=True)
 class _Issue:
-    """Coupons of one person that are valid from the same day to the same day."""
+    """Coupons of one person with the same first and last valid day."""
 
     answered: Answered
     site: str
@@ -82,7 +83,7 @@ class _Issue:
 def open_holders(
     settings: Settings, schema: StudySchema, sites: tuple[str, ...], today: date, plan: PlanRow
 ) -> OpenHolders:
-    """Everybody whose coupons can be used after today, with the codes of a model's schema."""
+    """Everybody whose coupons can be used after today, encoded by a model's schema."""
     issues = [*_handed_out(today), *_promised(settings, plan)]
     place = {name: number for number, name in enumerate(sites)}
     holder = np.repeat(np.arange(len(issues)), [issue.used for issue in issues])
@@ -90,7 +91,7 @@ def open_holders(
         np.array([issue.coupons for issue in issues], dtype=np.int64),
         np.array([issue.age for issue in issues], dtype=np.float64),
         holder,
-        np.full(len(holder), np.nan),  # when they were used does not matter any more
+        np.full(len(holder), np.nan),  # the dates of past returns do not matter here
         np.array([issue.validity for issue in issues], dtype=np.float64),
         np.array([place.get(issue.site, -1) for issue in issues], dtype=np.int64),
         sites,
@@ -99,7 +100,7 @@ def open_holders(
 
 
 def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Answered]) -> Codes:
-    """The codes of people by their answers, [people, fields]; answers that a model does not know are unknown."""
+    """Encode people's answers, [people, fields]; answers that the model does not know become unknown."""
     answered = list(people)
     codes = np.full((len(answered), len(schema.schema.fields)), UNKNOWN, dtype=np.int16)
     if not schema.used:
@@ -118,7 +119,7 @@ def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Answered]
 
 
 def _handed_out(today: date) -> list[_Issue]:
-    """Coupons of which one can still be used after today, counted by the database."""
+    """Handed-out coupons that can be used after today, counted by the database."""
     counted = (
         models.Coupon.objects.filter(holder__isnull=False, voided_at=None, last_day__gt=today)
         .values_list("holder_id", "first_day", "last_day")
@@ -134,7 +135,7 @@ def _handed_out(today: date) -> list[_Issue]:
 
 
 def _promised(settings: Settings, plan: PlanRow) -> list[_Issue]:
-    """Coupons that the approved plan promises to people who have not got theirs yet, as if they got them today."""
+    """Coupons that the approved plan promises and people have not had yet, as if handed out today."""
     current = plan.round or 0
     decided = models.Decision.objects.filter(round=current).values("person")
     lines = models.PlanLine.objects.filter(plan_id=plan.plan, person__withdrawn_at=None).exclude(person__in=decided)
@@ -150,7 +151,7 @@ def _promised(settings: Settings, plan: PlanRow) -> list[_Issue]:
 
 
 def _answered(people: set[str]) -> Mapping[str, tuple[Answered, str]]:
-    """Answers, network size and site of some people; nothing of what somebody said who withdrew."""
+    """Answers, network size and site of some people; no answers of people who withdrew."""
     names, by_person = sorted(people), {}
     for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
         rows = models.Person.objects.filter(pk__in=names[start : start + 500]).values_list(

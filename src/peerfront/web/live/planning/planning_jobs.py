@@ -1,8 +1,8 @@
 """Planning jobs: at most one at a time, each in a process of its own, so that the site stays usable.
 
-The row of a job (`PlanningJob`) is all that processes know of each other. The worker says every few seconds that it
-lives; a job whose process ended without a word, or has not been heard of for long, has failed. A job that somebody
-stopped ends at the worker's next word.
+Processes communicate only through the row of a job (`PlanningJob`). The worker writes a heartbeat every few seconds; a
+job whose process ended without a result, or has had no heartbeat for long, has failed. A job that somebody stopped ends
+at the worker's next heartbeat.
 """
 
 import json
@@ -37,10 +37,10 @@ WAITING, RUNNING, DONE, FAILED, STOPPED = "waiting", "running", "done", "failed"
 UNDER_WAY = (WAITING, RUNNING)
 SILENT_FOR = timedelta(seconds=120)
 """A job that was not heard of for longer has failed."""
-HEARTBEAT = 2.0  # seconds between two words of a worker
+HEARTBEAT = 2.0  # seconds between two heartbeats
 LARGEST_SEED = 2**31 - 1
 DIED, SILENT = note("live_planning.process_died"), note("live_planning.process_silent")
-_JOBS = 0x706C616E  # the lock of those who start a job on PostgreSQL
+_JOBS = 0x706C616E  # number of the PostgreSQL lock for starting a job
 _LOGS_KEPT = 20
 _PLANS_KEPT = 10  # newest plans whose models stay, approved or not
 _processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -51,13 +51,13 @@ class PlanningBusy(PeerfrontError):
 
 
 class NotAllowed(PeerfrontError):
-    """Who asks may not propose a plan for the whole study."""
+    """This user may not propose a plan for the whole study."""
 
 
 def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -> PlanningJob:
-    """Start a job for somebody who may propose plans; refused while another one is under way.
+    """Start a job for a user who may propose plans; refuse while another one is under way.
 
-    `if_still` is asked again where nobody else can start one: whether a job is wanted after all.
+    `if_still` is called under the lock, and says whether the job is still wanted.
     """
     member = member_named(asked_by)
     if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
@@ -81,13 +81,13 @@ def under_way() -> PlanningJob | None:
 
 
 def newest() -> PlanningJob | None:
-    """The newest job, after jobs that died were noticed."""
+    """The newest job, with dead jobs marked as failed."""
     settle()
     return PlanningJob.objects.order_by("-pk").first()
 
 
 def stop(job: PlanningJob) -> bool:
-    """Stop a job that is under way; whether it was."""
+    """Stop a job; return whether it was under way."""
     stopped = PlanningJob.objects.filter(pk=job.pk, state__in=UNDER_WAY).update(
         state=STOPPED, ended_at=timezone.now(), step=""
     )
@@ -95,7 +95,7 @@ def stop(job: PlanningJob) -> bool:
 
 
 def settle(now: datetime | None = None) -> None:
-    """Notice jobs whose process ended without a word: at once where this process started it, else after a while."""
+    """Mark dead jobs as failed: at once if this process started them, else after a while without heartbeat."""
     now = now or timezone.now()
     for number, process in list(_processes.items()):
         if process.poll() is not None:
@@ -107,7 +107,7 @@ def settle(now: datetime | None = None) -> None:
 
 
 def member_named(name: str) -> Member | None:
-    """Who may ask, as the login would establish it; the nightly plan asks as a coordinator of the whole study."""
+    """The member with this user name; the nightly plan acts as a coordinator of the whole study."""
     if name == NIGHTLY:
         return Member(NIGHTLY, Role.COORDINATOR, None)
     stored = StoredMember.objects.filter(user__username=name, user__is_active=True).first()
@@ -115,7 +115,7 @@ def member_named(name: str) -> Member | None:
 
 
 def start_worker(job: PlanningJob) -> None:
-    """Start the process of a job, apart from this one; what it writes goes to a file of its own."""
+    """Start the process of a job, independent of this one; its output goes to a file of its own."""
     folder = live_folder()
     folder.logs.mkdir(exist_ok=True)
     for old in sorted(folder.logs.glob("planning-*.log"), key=lambda path: path.stat().st_mtime)[:-_LOGS_KEPT]:
@@ -133,7 +133,7 @@ def start_worker(job: PlanningJob) -> None:
 
 
 def run(job_id: int) -> None:
-    """Do the work of a job; in the worker process."""
+    """Do the work of a job, in the worker process."""
     began = PlanningJob.objects.filter(pk=job_id, state=WAITING).update(state=RUNNING, seen_at=timezone.now())
     if not began:
         log.info("Job %d is not waiting any more.", job_id)
@@ -191,7 +191,7 @@ def _plans_in_use() -> set[tuple[str, int]]:
 
 
 def effort() -> float:
-    """How much is simulated, as a share of the usual."""
+    """How much is simulated, as a share of the usual amount."""
     try:
         return min(max(float(os.environ.get(EFFORT, "1")), 0.01), 10.0)
     except ValueError:
@@ -199,7 +199,7 @@ def effort() -> float:
 
 
 class _Heart:
-    """Tells the database every few seconds that the worker lives and how far it is; ends it if somebody stopped it."""
+    """Writes heartbeat and progress to the database every few seconds; ends the worker if somebody stopped the job."""
 
     def __init__(self, job_id: int) -> None:
         self._job_id, self._share, self._step = job_id, 0.0, ""
@@ -223,7 +223,7 @@ class _Heart:
                 values = {"seen_at": timezone.now(), "share": self._share, "step": self._step}
                 try:
                     heard = PlanningJob.objects.filter(pk=self._job_id, state=RUNNING).update(**values)
-                except OperationalError:  # somebody writes for long, or the database is away: say it a little later
+                except OperationalError:  # a long write, or the database is unreachable: try again a little later
                     log.warning("Job %d could not say that it lives.", self._job_id)
                     connections.close_all()
                     continue
@@ -241,7 +241,7 @@ def _fail(job_id: int, message: Message) -> None:
 
 
 def message_of(job: PlanningJob) -> Message | str:
-    """Why a job failed, to be put into words when somebody reads it; plain text for jobs of earlier versions."""
+    """Why a job failed, as a message; plain text for jobs of earlier versions."""
     try:
         message = from_data(json.loads(job.message))
     except ValueError:
@@ -250,7 +250,7 @@ def message_of(job: PlanningJob) -> Message | str:
 
 
 def _one_at_a_time() -> None:
-    """SQLite's transactions begin with the lock of the only writer; PostgreSQL takes one here."""
+    """Let one transaction at a time start a job: take a lock on PostgreSQL; SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_JOBS])

@@ -27,7 +27,7 @@ def main(folder: str, job: str) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
         run(int(job))
-    except Exception:  # such as a database that went away; a traceback of Python's own might quote somebody's entry
+    except Exception:  # such as a lost database; Python's own traceback might quote somebody's entry
         logging.getLogger(__name__).exception("Job %s could not be ended.", job)
         sys.exit(1)
 

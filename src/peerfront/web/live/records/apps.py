@@ -1,4 +1,4 @@
-"""The records as a part of Django."""
+"""The Django app of the records."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""How to reach people: encrypted with a key that is not in the database, apart from everything else, deletable."""
+"""Contact details: encrypted with a key that is not in the database, kept apart from all else, deletable."""
 
 import json
 
@@ -17,7 +17,7 @@ def _box() -> Fernet:
 
 
 def write_contact(person: str, contact: dict[str, str]) -> None:
-    """Keep or replace how a person can be reached; an empty contact is deleted."""
+    """Save or replace a person's contact details; delete empty ones."""
     details = {name: contact[name].strip() for name in FIELDS if contact.get(name, "").strip()}
     if not details:
         delete_contact(person)
@@ -27,7 +27,7 @@ def write_contact(person: str, contact: dict[str, str]) -> None:
 
 
 def read_contact(person: str) -> dict[str, str] | None:
-    """Read how a person can be reached; None if it was never written, or was deleted."""
+    """Read a person's contact details; None if there are none."""
     stored = Contact.objects.filter(person_id=person).first()
     if stored is None:
         return None
@@ -41,12 +41,12 @@ def read_contact(person: str) -> dict[str, str] | None:
 
 
 def delete_contact(person: str) -> bool:
-    """Delete how to reach a person; return whether there was anything to delete."""
+    """Delete a person's contact details; return whether there were any."""
     return Contact.objects.filter(person_id=person).delete()[0] > 0
 
 
 def readable(sealed: bytes) -> bool:
-    """Tell whether contact details were encrypted with the key of this study's folder."""
+    """Whether contact details were encrypted with the key of this study's folder."""
     try:
         _box().decrypt(sealed)
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""The look-ups of the rules (`rules.records.Records`), each one indexed query; and rows to and from the tables."""
+"""The look-ups of the rules (`rules.records.Records`), each one indexed query; and conversion of rows."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 
 
 def row_of(kind: type[R], stored: django_models.Model) -> R:
-    """Make the row that a line of its table holds."""
+    """Convert a database line to a row of the rules."""
     return _row(kind, stored, lambda read, value: read(value))
 
 
@@ -63,7 +63,7 @@ def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
 
 
 def columns_of(row: records.Row) -> dict[str, Any]:
-    """Return the columns of a row's line in its table."""
+    """Convert a row of the rules to the columns of its table."""
     kind = type(row)
     values = {}
     for name, column in _COLUMNS[kind].items():
@@ -74,22 +74,22 @@ def columns_of(row: records.Row) -> dict[str, Any]:
 
 
 def key_columns(row: records.Row) -> dict[str, Any]:
-    """Return the columns by which a row is found in its table."""
+    """Return the key columns of a row."""
     names = _COLUMNS[type(row)]
     return {names[name]: plain_value(getattr(row, name)) for name in row.KEY} or {"id": 1}
 
 
 def table(kind: type[R]) -> Iterator[R]:
-    """Read all rows of a class to compare them; a value that cannot be read stays as it is stored, and so differs."""
+    """Read all rows of a class for comparison; unreadable values are returned as stored, and so differ."""
     for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
         yield _row(kind, stored, _read_if_possible)
 
 
 class DatabaseRecords:
-    """What the rules read, from the database. Use it inside the transaction of `recording.answer`, or just to look."""
+    """The records in the database. Use it inside the transaction of `recording.answer`, or only to read."""
 
     def _one(self, kind: type[R], /, **key: Any) -> R | None:
-        rows = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # sorting one row takes time, too
+        rows = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # unsorted, which is faster
         return next((row_of(kind, stored) for stored in rows), None)
 
     def study(self) -> records.StudyRow | None:
@@ -102,7 +102,7 @@ class DatabaseRecords:
         return self._one(records.PersonRow, pk=person)
 
     def _some(self, kind: type[R], keys: Collection[str]) -> dict[str, R]:
-        """The rows of a class by their only keys, as far as they are there."""
+        """The existing rows of a class with these keys, for classes with a single key field."""
         names = list(keys)
         rows: dict[str, R] = {}
         for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
@@ -159,18 +159,18 @@ class DatabaseRecords:
 
 
 def link_of(stored: models.Event) -> Link:
-    """Make the link of the chain that a line of the table of events holds."""
+    """Convert a line of the table of events to a link of the chain."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)
 
 
-_ROWS = 2_000  # at a time
-_MANY = 100  # rows from which on COPY is worth its round trips
+_ROWS = 2_000  # rows read at a time
+_MANY = 100  # from this many rows on, COPY is faster
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Insertion:
-    """Rows of a table as its database takes them."""
+    """Rows to insert into a table, in the database's own form."""
 
     table: str
     columns: tuple[str, ...]
@@ -189,7 +189,7 @@ class Insertion:
 
 
 def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]]) -> Insertion:
-    """Rows by the names of their columns, each made ready when it is needed; unnamed columns get their defaults."""
+    """Prepare rows, given by column name, for insertion; missing columns get their defaults."""
     fields = [each for each in model._meta.concrete_fields if not isinstance(each, django_models.AutoField)]
 
     def ready(row: Mapping[str, Any]) -> list[Any]:

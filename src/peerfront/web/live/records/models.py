@@ -22,7 +22,7 @@ CODE = 40
 
 
 class Study(models.Model):
-    """One study for each database; its row is number 1."""
+    """The study; a database holds one, in row 1."""
 
     ROW: ClassVar = records.StudyRow
     STORED: ClassVar = {"approved_plan": "approved_plan_id"}
@@ -222,8 +222,7 @@ FOLLOWING: dict[type[Any], type[models.Model]] = {
 class Event(models.Model):
     """What happened, chained by hashes (`rules.chain`). Rows are added, never changed or removed.
 
-    But answers that somebody asked to be erased, and what tells them, leave their events; the hashes stay
-    (`rules.erasing`).
+    The exception are erased answers, and texts that reveal them; the hashes stay (`rules.chain`).
     """
 
     number = models.BigIntegerField(primary_key=True)
@@ -236,7 +235,7 @@ class Event(models.Model):
     site = models.CharField(max_length=NAME, null=True)
     at = models.DateTimeField(db_index=True)
     data = models.TextField()
-    """The event as JSON text; the columns above only help to search."""
+    """The event as JSON text; the columns above only serve searches."""
 
     class Meta:
         ordering: ClassVar = ["number"]
@@ -244,7 +243,7 @@ class Event(models.Model):
 
 
 class Member(models.Model):
-    """What somebody who may log in is in the study: a role, for one site or (None) for all."""
+    """The role of a user in the study, for one site or (None) for all."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="member")
     role = models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role])
@@ -252,7 +251,7 @@ class Member(models.Model):
 
 
 class Contact(models.Model):
-    """How to reach a person: apart from everything else, encrypted, and deletable without breaking anything."""
+    """A person's contact details: kept apart, encrypted, and deletable without breaking anything."""
 
     person = models.OneToOneField(Person, models.PROTECT, primary_key=True)
     sealed = models.BinaryField()
@@ -261,7 +260,7 @@ class Contact(models.Model):
 
 
 class PlanningStep(StrEnum):
-    """What a planning job does."""
+    """The steps of a planning job."""
 
     READING = "reading"
     FITTING = "fitting"
@@ -270,7 +269,7 @@ class PlanningStep(StrEnum):
 
 
 class PlanningJob(models.Model):
-    """A fit and plan in a process of its own: what it does now, and how it ended."""
+    """A fit and plan in a process of its own: its present step, and how it ended."""
 
     asked_by = models.CharField(max_length=150)
     asked_at = models.DateTimeField()
@@ -278,10 +277,10 @@ class PlanningJob(models.Model):
     """waiting, running, done, failed or stopped."""
     step = models.CharField(max_length=200, default="")
     share = models.FloatField(default=0.0)
-    """What part of the work is done, 0 to 1."""
+    """The share of the work that is done, 0 to 1."""
     seen_at = models.DateTimeField(null=True)
-    """When the process last said that it lives."""
+    """Time of the last heartbeat."""
     ended_at = models.DateTimeField(null=True)
     plan = models.ForeignKey(Plan, models.PROTECT, null=True)
     message = models.TextField(default="")
-    """Why it failed, or what it found, for the coordinator."""
+    """Why it failed, or notes on its result, for the coordinator."""

@@ -1,8 +1,8 @@
-"""Answer a request and record what follows, in one transaction in which nobody else writes.
+"""Answer a request and record its events, in one transaction in which nobody else writes.
 
-The four steps of `rules.deciding`, on SQLite and PostgreSQL. What is answered is on disk before the answer is given.
-Each row is read once. Rows that the events of a request make and change are written table by table, not row by row: an
-import makes some 30,000, and would otherwise keep everybody else waiting for a minute.
+These are the four steps of `rules.deciding`, on SQLite and PostgreSQL. Events are on disk before the answer is given.
+Each row is read once. The rows of a request are written table by table, not one by one: an import writes some 30,000,
+and would otherwise keep everybody else waiting for a minute.
 """
 
 import json
@@ -38,7 +38,7 @@ from peerfront.web.live.rules.situation import bad_identifier
 TRIES = 5
 TRIES_BEFORE = 3
 """How often a large request is decided while others write, before they have to wait for it."""
-_WRITERS = 0x70656572  # the lock that writers take on PostgreSQL, one after the other
+_WRITERS = 0x70656572  # number of the PostgreSQL lock of writers
 R = TypeVar("R", bound=records.Row)
 Rows = dict[type, dict[records.Key, Any]]
 
@@ -50,7 +50,7 @@ def answer(
     alongside: Callable[[Accepted], None] | None = None,
     draw_code: Callable[[str], str] = new_code,
 ) -> Answer:
-    """Decide on a request and record what follows; the same request key gives the same answer and no second effect.
+    """Decide on a request and record its events; the same request key gives the same answer and no second effect.
 
     `alongside` writes what belongs to an accepted request but is not an event, such as contact details, in the same
     transaction; it is not called again for a repeated request.
@@ -68,7 +68,7 @@ def answer(
                         alongside(ready.answer)
             return ready.answer
         except (IntegrityError, OperationalError):
-            # Somebody was faster, or the database is busy: what is true now decides.
+            # Another request was faster, or the database is busy: decide again by the present records.
             if attempt == TRIES or connection.in_atomic_block:
                 raise
             ready = None
@@ -102,7 +102,7 @@ class Writes:
 
 
 class RequestRecords(DatabaseRecords):
-    """The records as a request reads and changes them: each row is read once, changes are written at the end."""
+    """The records of one request: each row is read once, changes are written at the end."""
 
     def __init__(self, request: Request) -> None:
         self._read: Rows = {}
@@ -112,9 +112,9 @@ class RequestRecords(DatabaseRecords):
         self.last_event = self._read_study(request)
 
     def _read_study(self, request: Request) -> tuple[int, str]:
-        """Read in one statement what every request needs: the study, the site, the last event, whether it is new."""
+        """Read in one statement what every request needs: the study, the site, the last event, and earlier answers."""
         newest = models.Event.objects.order_by("-number")
-        site = None if bad_identifier("site", request.site or "") else request.site  # others cannot be asked for
+        site = None if bad_identifier("site", request.site or "") else request.site  # invalid names are not looked up
         key = request.key if is_request_key(request.key) else ""
         stored = (
             models.Study.objects.filter(pk=1)
@@ -137,7 +137,7 @@ class RequestRecords(DatabaseRecords):
         return (stored.number, stored.hash) if stored.number is not None else (0, FIRST)
 
     def add(self, change: Effects) -> None:
-        """Take in what an event does; raise `Contradiction` where it makes a row that an event before it made."""
+        """Apply an event; raise `Contradiction` if it creates a row that an earlier event has created."""
         for row in change.new:
             key, rows = key_of(row), self._new.setdefault(type(row), {})
             if key in rows:
@@ -149,13 +149,13 @@ class RequestRecords(DatabaseRecords):
             (self._new if is_new else self._changed).setdefault(type(row), {})[key] = row
 
     def writes(self) -> Writes:
-        """Everything that is to be written, made ready; nothing is pending any more."""
+        """Return all pending writes, and clear them."""
         new, changed = self._new, self._changed
         self._new, self._changed = {}, {}
         insertions = []
         for kind, model in models.FOLLOWING.items():
             if rows := new.get(kind):
-                self._read.pop(kind, None)  # they were not there when they were asked for
+                self._read.pop(kind, None)  # forget earlier look-ups that found nothing
                 ready = insertion(model, map(columns_of, rows.values()))
                 insertions.append(replace(ready, rows=list(ready.rows)))
         changes = []
@@ -171,7 +171,7 @@ class RequestRecords(DatabaseRecords):
         return Writes(tuple(changes), tuple(insertions))
 
     def _write_pending(self) -> None:
-        """Write what is pending before look-ups of several rows, which ask the database."""
+        """Write pending rows before look-ups of several rows, which query the database."""
         if self._new or self._changed:
             self.writes().write()
 
@@ -186,7 +186,7 @@ class RequestRecords(DatabaseRecords):
         return cast(R | None, read[place])
 
     def coupon(self, code: str) -> records.CouponRow | None:
-        """A coupon, together with its redemption, which is always asked for next."""
+        """Read a coupon together with its redemption, which is always needed next."""
         if code not in {place[0] for kind in (self._new, self._changed) for place in kind.get(records.CouponRow, {})}:
             stored = models.Coupon.objects.filter(pk=code).select_related("redemption").order_by().first()
             used = None if stored is None else getattr(stored, "redemption", None)
@@ -226,10 +226,10 @@ class RequestRecords(DatabaseRecords):
 
 @dataclass(frozen=True)
 class _Decision:
-    """An answer with everything that is to be written for it, if nothing was recorded since."""
+    """An answer with its writes, valid if nothing was recorded since."""
 
     after: tuple[int, str]
-    """The number and hash of the last event when it was decided."""
+    """Number and hash of the last event at the time of the decision."""
     answer: Answer
     events: Insertion
     rows: Writes
@@ -249,13 +249,13 @@ def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], 
 
 
 def _decided_before(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision | None:
-    """Decide on a large request while others write, so that they wait only until it is written.
+    """Decide on a large request without the lock, so that others wait only while it is written.
 
-    It holds if the chain still ends with the same event when its turn comes, because the tables follow from the chain.
-    None where others recorded something each time; it is then decided when it has its turn.
+    The decision is valid if the chain still ends with the same event under the lock, because the tables follow from the
+    chain. None if others recorded something each time; the request is then decided under the lock.
     """
     if connection.in_atomic_block:
-        return None  # nobody else can write anyway
+        return None  # nobody else can write in the meantime
     for _ in range(TRIES_BEFORE):
         try:
             decided = _decided(request, now, draw_code)
@@ -304,7 +304,7 @@ def _add(decided: _Decision) -> None:
 
 
 def _erase_answers(person: str) -> None:
-    """Erase the answers of a person, and what tells them, from all events; their hashes stay."""
+    """Erase the answers of a person, and texts that reveal them, from all events; their hashes stay."""
     stored_events = models.Event.objects.filter(kind__in=KINDS_WITH_ANSWERS, data__contains=f'"{person}"')
     for stored in list(stored_events):  # read before they are written
         stored.data = _text(erased(link_of(stored), person))

@@ -1,4 +1,4 @@
-"""Compare the tables with what the events rebuild: whether the chain is whole, and every row follows from it."""
+"""Check that the chain of events is intact, and that every row of the tables follows from it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +22,11 @@ _COLUMNS = ("request_key", "part", "kind", "actor", "site", "at")
 
 @dataclass(frozen=True)
 class Verification:
-    """What was compared, and what differs."""
+    """The result: what was compared, and what differs."""
 
     events: int
     head: str
-    """The hash of the last event: note it elsewhere, and nobody can rewrite the past unnoticed."""
+    """The hash of the last event; if it is also noted elsewhere, nobody can rewrite the past unnoticed."""
     rows: int
     faults: tuple[Message, ...]
 
@@ -36,7 +36,7 @@ class Verification:
 
 
 def verify() -> Verification:
-    """Read all events, rebuild all tables in memory, and compare, as of one moment; nobody has to wait."""
+    """Read all events, rebuild all tables in memory, and compare, as of one moment and without locking."""
     with one_moment():
         links, faults = _links()
         head = links[-1].hash if links else FIRST
@@ -55,11 +55,11 @@ def verify() -> Verification:
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Read as of one moment, although others write meanwhile."""
+    """Read a snapshot of one moment while others write."""
     if connection.in_atomic_block:
         yield
         return
-    # SQLite's transactions here begin by taking the lock of writers; a reader does without.
+    # Our SQLite transactions begin with the writers' lock, which a reader does not need.
     mode = getattr(connection, "transaction_mode", None)
     if connection.vendor == "sqlite":
         connection.ensure_connection()
@@ -81,20 +81,20 @@ def _links() -> tuple[list[Link], list[Message]]:
     for stored in models.Event.objects.order_by("number").iterator(chunk_size=2_000):
         try:
             link = link_of(stored)
-        except (ValueError, RecursionError):  # no JSON text: the check of the chain tells that it was changed
+        except (ValueError, RecursionError):  # not JSON: the check of the chain reports it
             link = Link(stored.number, stored.before, {}, stored.hash)
         links.append(link)
         try:
             columns = event_columns(link)
         except (KeyError, TypeError, ValueError):
-            continue  # no event at all, which the check of the chain tells
+            continue  # not an event: the check of the chain reports it
         if any(columns[name] != getattr(stored, name) for name in _COLUMNS):
             faults.append(note("live_records.columns_differ", number=stored.number))
     return links, faults
 
 
 def compare(state: State) -> tuple[int, list[Message]]:
-    """Count the rows of the tables, and list what differs from a state that was rebuilt from the events."""
+    """Count the rows of the tables, and list differences from the state rebuilt from the events."""
     faults: list[Message] = []
     rows = 0
     for kind in models.FOLLOWING:
@@ -122,5 +122,5 @@ def _named(key: tuple[str | int, ...]) -> str:
 
 
 def _difference(row: object, follows: object) -> list[str]:
-    """Name the columns that differ, without their contents, which may be sensitive."""
+    """Name the differing columns, without their contents, which may be sensitive."""
     return [name for name, value in vars(row).items() if vars(follows).get(name) != value]
