@@ -25,5 +25,5 @@ def test_numbers_follow_the_language() -> None:
         "for code in ('en', 'es'):\n"
         "    with translation.override(code): print(rounded(1234.56), rounded('x'), rounded(2.0, 3))\n"
     )
-    told = subprocess.run([sys.executable, "-c", script], env=os.environ, capture_output=True, text=True, check=True)
-    assert told.stdout.replace("\xa0", ".").splitlines() == ["1,234.6  2.000", "1.234,6  2,000"]
+    shown = subprocess.run([sys.executable, "-c", script], env=os.environ, capture_output=True, text=True, check=True)
+    assert shown.stdout.replace("\xa0", ".").splitlines() == ["1,234.6  2.000", "1.234,6  2,000"]

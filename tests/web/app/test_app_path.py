@@ -170,7 +170,7 @@ def test_the_sheet_with_other_numbers_caps_floors_and_strata(page, app) -> None:
     assert slider.input_value() == str(best)
     slider.focus()
     page.keyboard.press("Home")
-    loss = page.locator("#spend-told").inner_text()
+    loss = page.locator("#spend-result").inner_text()
     assert abs(curve.max() - curve[other] - float(loss.split()[2])) < 0.02
     page.keyboard.press("ArrowRight")
     press(page, "Make the sheet with this number")

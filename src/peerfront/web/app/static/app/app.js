@@ -4,8 +4,8 @@
 
 document.querySelectorAll("input[type=range][data-losses]").forEach((slider) => {
   const losses = JSON.parse(slider.dataset.losses);
-  const told = document.getElementById(slider.dataset.told);
-  const atFirst = told.textContent;
+  const result = document.getElementById(slider.dataset.result);
+  const atFirst = result.textContent;
   const pointer = slider.form.querySelector(".pointer");
   const places = slider.dataset.points.split(" ").map((point) => point.split(","));
   const spends = Object.keys(losses).map(Number).sort((a, b) => a - b);
@@ -17,12 +17,12 @@ document.querySelectorAll("input[type=range][data-losses]").forEach((slider) => 
       pointer.setAttribute("cx", place[0]);
       pointer.setAttribute("cy", place[1]);
     }
-    if (lost === undefined) told.textContent = `${slider.value}: ${told.dataset.unknown}`;
-    else if (lost < 0.005) told.textContent = `${slider.value}: ${told.dataset.good}`;
-    else told.textContent = `${slider.value}: ${told.dataset.loses.replace("{lost}", inWords.format(lost))}`;
+    if (lost === undefined) result.textContent = `${slider.value}: ${result.dataset.unknown}`;
+    else if (lost < 0.005) result.textContent = `${slider.value}: ${result.dataset.good}`;
+    else result.textContent = `${slider.value}: ${result.dataset.loses.replace("{lost}", inWords.format(lost))}`;
   };
   slider.addEventListener("input", tell);
-  told.textContent = atFirst;
+  result.textContent = atFirst;
 });
 
 document.querySelectorAll(".drop").forEach((area) => {
