@@ -39,6 +39,7 @@ from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_csv, write_text
+from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.live.export_tables import (
     RECRUITER_ID,
@@ -63,23 +64,6 @@ from peerfront.web.live.rules.study_settings import Settings
 FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
          "waiting")  # fmt: skip
 """Columns that every study has, beside its coupons and answers."""
-
-README = """This is the study "{name}" as files, seen on {day}.
-
-study.csv             a row for each person; schema.toml says how it is read and which answers plans may use
-decisions.csv         who got how many coupons in which round, with which probability (a decision log)
-decision_details.csv  the same with what was planned, decided and handed out, and the program's reason
-coupons.csv           every coupon: handed out, valid, used, void
-withdrawn.csv         who withdrew, and when
-
-  peerfront check study.csv --schema schema.toml
-  peerfront fit study.csv --schema schema.toml --budget N --out model
-  peerfront estimate study.csv --schema schema.toml --outcome COLUMN
-
-There are no contact details here. People who withdrew keep their row, so that the tree stays whole; their answers and
-network size are left out. Void coupons are in coupons.csv alone. Answers that somebody typed freely may still tell who
-a person is: keep these files as you keep the study's other records.
-"""
 
 
 @dataclass(frozen=True)
@@ -137,7 +121,8 @@ def write_study(folder: Path) -> StudyFiles:
     write_csv(files.coupons, csv_text(coupon_table(people, settings)), private=True)
     write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
     today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))
-    write_text(files.readme, README.format(name=settings.name, day=today), private=True)
+    readme = note("live_export.readme", name=settings.name, day=today)
+    write_text(files.readme, f"{readme}\n", private=True)
     return files
 
 
