@@ -48,7 +48,7 @@ def date_forecast_lines(forecast: DateForecast) -> list[object]:
         for row in forecast.summary.iloc[1:].to_dict("records")
     ]
     caveat = say(
-        "The bands hold luck, and what the data leave open about how many people bring and when they return. Not in "
+        "The bands include luck, and what the data leave open about how many people bring and when they return. Not in "
         "them: a model that is wrong in kind, and people or staff who change during the study (a back-test shows how "
         "such forecasts fared)."
     )

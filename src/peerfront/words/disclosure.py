@@ -157,7 +157,7 @@ def _adapted(report: StudyReport, per_person: Text, used: list[str]) -> tuple[Te
             **limits,
             cap=rules.max_per_round,
         ),
-        say("People are told apart by: {fields}.", fields=used),
+        say("Columns that distinguish people: {fields}.", fields=used),
         say("Left out on purpose: {fields}.", fields=list(left_out)) if left_out else "",
     ]
     worth = (

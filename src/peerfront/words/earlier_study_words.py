@@ -51,7 +51,8 @@ def earlier_study_lines(helped: Mapping[str, Any] | None) -> list[Text]:
         believed, slope = percent(helped["differences_believed"]), helped["slope"]
         lines.append(
             say(
-                "Differences between people are to {believed} the earlier ones', made {slope:.1f} times as large.",
+                "Differences between people follow the earlier studies with weight {believed}, made {slope:.1f} "
+                "times as large.",
                 believed=believed,
                 slope=slope,
             )

@@ -101,12 +101,12 @@ def _caveat(forecast: Forecast) -> Text:
     """What the bands include and what they do not."""
     if forecast.with_model:
         inside = say(
-            "The bands hold luck and what a coupon may do; the wider ones also what the data leave open about how many "
-            "people somebody brings."
+            "The bands include luck and what a coupon may do; the wider ones also what the data leave open about how "
+            "many people somebody brings."
         )
     else:
         inside = say(
-            "The bands hold luck and what a coupon may do, as if the model were exact: it was fitted without a "
+            "The bands include luck and what a coupon may do, as if the model were exact: it was fitted without a "
             "held-out part, so its uncertainty is not known."
         )
     if forecast.population is not None:
