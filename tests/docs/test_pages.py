@@ -71,7 +71,7 @@ def test_quoted_make_targets_exist(page) -> None:
         assert target in targets, f"there is no make {target}"
 
 
-@pytest.mark.parametrize("page", ["use-the-library", "use-in-gymnasium"])
+@pytest.mark.parametrize("page", [pytest.param("use-the-library", marks=pytest.mark.slow), "use-in-gymnasium"])
 def test_the_blocks_of_the_library_run(page, tmp_path) -> None:
     found = blocks(ROOT / "docs" / "how-to" / f"{page}.md", "python")
     assert found

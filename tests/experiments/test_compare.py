@@ -49,6 +49,7 @@ def test_draws_may_begin_with_any_other(tmp_path) -> None:
     assert np.allclose((one[0] + one[1]) / 2, both)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # Ray warns of its own future
 def test_results_do_not_depend_on_ray_either(finished, tmp_path) -> None:
     ray = pytest.importorskip("ray", reason="Ray has no build for this Python")
