@@ -25,7 +25,7 @@ from peerfront.experiments.reproduction import PUBLISHED, REPAIRED, reproduce, r
 from peerfront.experiments.reproduction_tables import (
     EPISODES,
     IN_TABLE_1,
-    METRIC_TITLES,
+    METRICS,
     REPRODUCED_WITHIN,
     published_episodes,
     reproduction_table,
@@ -58,7 +58,7 @@ def lines(table: pd.DataFrame, episodes: pd.DataFrame) -> list[str]:
         luck = chance(own[cell["metric"]].to_numpy(float), own["training"].to_numpy(), cell["paper"])
         far = f"{cell['difference_in_errors']:+.1f}"
         far = f"**{far}**" if abs(cell["difference_in_errors"]) > REPRODUCED_WITHIN else far
-        name = f"{cell['method']}, {METRIC_TITLES[cell['metric']].lower()} at {cell['discount']:g}"
+        name = f"{cell['method']}, {cell['metric'].replace('_', ' ')} at {cell['discount']:g}"
         spread = "" if pd.isna(cell["spread"]) else f"{cell['spread']:.1f}"
         paper = f"{cell['paper']:.1f} ± {cell['paper_error']:.1f}"
         text.append(f"| {name} | {paper} | {cell['mean']:.1f} ± {cell['error']:.1f} | {spread} | {far} | {luck:.0%} |")
@@ -70,7 +70,7 @@ def cells_outside(episodes: pd.DataFrame) -> np.ndarray:
     """Cells that are too far away in each of `OWN_TABLES` tables made from our own episodes; they cost no training."""
     cells = [
         part.pivot(index="training", columns="episode", values=metric).to_numpy()
-        for metric in METRIC_TITLES
+        for metric in METRICS
         for _, part in episodes[episodes["policy"].isin(IN_TABLE_1)].groupby(["policy", "discount"])
     ]
     values = np.stack(cells)  # [cells, trainings, episodes]

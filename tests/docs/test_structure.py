@@ -1,6 +1,9 @@
 """What the documents say about the code is what a command counts in it."""
 
+import ast
 import re
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from pages import ROOT, script
@@ -35,3 +38,17 @@ def test_a_file_s_name_says_which_one_it_is(tree) -> None:
 
 def test_the_house_is_drawn_as_it_stands() -> None:
     assert draw_house.PICTURE.read_text("utf-8") == draw_house.picture(), "run: python docs/draw_house.py"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda file: file.stem)
+def test_scripts_import_what_there_is(file: Path) -> None:
+    """Scripts that nobody ran lately still name modules and functions that exist; those of Django need a study."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("peerfront")
+            and "web" not in node.module
+        ):
+            module = import_module(node.module)
+            for name in node.names:
+                assert hasattr(module, name.name) or import_module(f"{node.module}.{name.name}")
