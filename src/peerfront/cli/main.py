@@ -130,7 +130,7 @@ def _run() -> None:
         sys.exit(translated(typer.main.get_command(app)).main(standalone_mode=False))
     except PeerfrontError as problem:
         _say(str(problem))
-        if any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies):
+        if "check" not in sys.argv and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies):
             show(KEPT_BY_CHECK, err=True)
         sys.exit(BAD_INPUT)
     except MemoryError as problem:
