@@ -16,8 +16,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
 from peerfront.gfp.backup import Array, Tables, split_weights
+from peerfront.gfp.blocks import majorants, rises, value_of, whole_blocks
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
-from peerfront.gfp.greedy import Limits, greedy, greedy_many
+from peerfront.gfp.greedy import Limits, greedy, greedy_at, greedy_many
 from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price
 from peerfront.gfp.story import (
     FrontierValue,
@@ -181,7 +182,17 @@ class Planner:
             return self._plan_some_by_price(large, covariates, first, limits, rounds_left, coming)
         tables = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
         which = self.stories[0].surrogate.table_with(rounds_left - 1)
-        return greedy_many(tables, self._whole_weights, which, self.discount, first, limits, coming)
+        if not rises(tables):
+            return greedy_many(tables, self._whole_weights, which, self.discount, first, limits, coming)
+        concave, ends = majorants(tables)
+        coupons, values = greedy_many(concave, self._whole_weights, which, self.discount, first, limits, coming)
+        for f in range(len(values)):
+            own = slice(first[f], first[f + 1])
+            left = int(limits.budgets[f] - coupons[own].sum())
+            worth = self.discount * self._whole_weights[which[f], left] * (1.0 if coming is None else coming[f])
+            least = int(limits.least_per_person[f])
+            coupons[own] = whole_blocks(tables.take(own), worth, coupons[own], ends[own], least)
+        return coupons, values
 
     def _plan_some_by_price(
         self,
@@ -238,8 +249,10 @@ class Planner:
             return self._plan_by_price(state)
         tables = self.tables(state.frontier.covariates, state.most_per_person, check=True)
         weights, base = self.weights_and_base(state)
-        tables.check(weights)
         limits = self.limits([state])
+        if rises(tables):
+            return self._plan_in_blocks(state, tables, weights, base, limits)
+        tables.check(weights)
         best = greedy(
             tables,
             weights,
@@ -254,6 +267,35 @@ class Planner:
         worth = self.discount * weights[state.remaining_budget - best.spend]
         person, now, later = worth_of_each(tables, worth, best.coupons)
         return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
+
+    def _plan_in_blocks(self, state: State, tables: Tables, weights: Array, base: Array | None, limits: Limits) -> Plan:
+        """The plan where more coupons motivate (`blocks`): of spends near the majorants' best one, the best in whole
+        blocks.
+        """
+        concave, ends = majorants(tables)
+        concave.check(weights)
+        most, least = int(limits.most_per_person[0]), int(limits.least_per_person[0])
+        near = greedy(
+            concave, weights, self.discount, spendable=state.spendable, most_per_person=most, least_per_person=least,
+            every_spend=True, check=False, base=base,
+        )  # fmt: skip
+        wide = 2 * tables.coupons
+        evaluated = np.flatnonzero(~np.isnan(near.values))
+        spends = evaluated[np.abs(evaluated - near.spend) <= wide].tolist()
+        plans, _ = greedy_at(concave, weights, self.discount, spends, most, least, base)
+        budget, values, best = state.remaining_budget, near.values, (-np.inf, plans[0])
+        for spend, plan in zip(spends, plans, strict=True):
+            whole = whole_blocks(tables, self.discount * weights[budget - spend], plan, ends, least)
+            for coupons in (whole, plan):
+                left = budget - int(coupons.sum())
+                value = value_of(tables, self.discount * weights[left], coupons)
+                value += 0.0 if base is None else self.discount * float(base[left])
+                if value > best[0]:
+                    best = value, coupons
+        coupons = best[1]
+        worth = self.discount * weights[budget - int(coupons.sum())]
+        person, now, later = worth_of_each(tables, worth, coupons)
+        return Plan(Allocation(coupons), float(best[0]), values, person, now, later)
 
     def _plan_by_price(self, state: State) -> Plan:
         kinds = kinds_of(state.frontier.covariates)

@@ -1,0 +1,154 @@
+"""Plans where more coupons motivate: whole blocks of coupons instead of single ones.
+
+If a second coupon brings more than the first, expected recruits are not concave in the number of coupons, and giving
+one coupon at a time misleads greedy. So it plans with the least concave majorants: of G(k), and of -log T(k) for each
+coordinate. They are never below what they stand for, so that
+
+    Q(k) <= Q~(k) for all allocations k,     max Q <= max Q~ <= Q~(greedy) / (1 - 1 / e),
+
+and greedy's guarantee holds for Q~. A majorant is touched at the ends of its blocks; coupons inside a block are taken
+together: of people who are alike as many get whole blocks as there are coupons for, and the rest begin none.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerfront.gfp.backup import Tables
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+_ROUNDING = 1e-12
+
+
+def rises(tables: Tables) -> bool:
+    """Whether somewhere a coupon adds more than the one before it."""
+    gains, covers = tables.gains, tables.covers
+    return bool(
+        (gains[:, 1:] > gains[:, :-1] + _ROUNDING).any() or (covers[:, 1:] > covers[:, :-1] + _ROUNDING).any()
+    )
+
+
+def majorants(tables: Tables) -> tuple[Tables, Numbers]:
+    """Tables of the least concave majorants, and the end of each coupon's block, [people, coupons + 1].
+
+    Entry k of a person's row is the smallest end of a block that is at least k; 0 for 0.
+    """
+    gains, covers, ends = _majorants(np.ascontiguousarray(tables.gains), np.ascontiguousarray(tables.covers))
+    return Tables(gains, covers), ends
+
+
+@njit(cache=True, nogil=True)
+def _majorants(gains: Array, covers: Array) -> tuple[Array, Array, Numbers]:
+    people, coupons, latent = covers.shape
+    smooth, shares = gains.copy(), covers.copy()
+    ends = np.zeros((people, coupons + 1), np.int64)
+    starts, sums = np.empty(coupons + 1, np.int64), np.empty(coupons + 1)
+    for i in range(people):
+        for j in range(-1, latent):
+            blocks = 0
+            for k in range(coupons):
+                value = gains[i, k] if j < 0 else -np.log(max(1.0 - covers[i, k, j], 1e-300))
+                starts[blocks], sums[blocks] = k, value
+                blocks += 1
+                # A block that adds more on average than the one before it is part of that one.
+                while blocks > 1:
+                    own = sums[blocks - 1] / (k + 1 - starts[blocks - 1])
+                    before = sums[blocks - 2] / (starts[blocks - 1] - starts[blocks - 2])
+                    if own <= before + 1e-12:
+                        break
+                    sums[blocks - 2] += sums[blocks - 1]
+                    blocks -= 1
+            for b in range(blocks):
+                end = starts[b + 1] if b + 1 < blocks else coupons
+                mean = sums[b] / (end - starts[b])
+                for k in range(starts[b], end):
+                    if j < 0:
+                        smooth[i, k] = mean
+                        ends[i, k + 1] = end
+                    else:
+                        shares[i, k, j] = 1.0 - np.exp(-mean)
+            if j >= 0:
+                for k in range(1, coupons):
+                    shares[i, k, j] = min(shares[i, k, j], shares[i, k - 1, j])
+            else:
+                for k in range(1, coupons):
+                    smooth[i, k] = min(smooth[i, k], smooth[i, k - 1])
+    return smooth, shares, ends
+
+
+def value_of(tables: Tables, worth: Array, coupons: Numbers) -> float:
+    """Q without the base: expected recruits now and what they are worth later; `worth` is discount * w(r - s)."""
+    return float(_value(tables.gains, tables.covers, worth, coupons))
+
+
+@njit(cache=True, nogil=True)
+def _value(gains: Array, covers: Array, worth: Array, coupons: Numbers) -> float:
+    people, most, latent = covers.shape
+    total = 0.0
+    left = np.ones(latent)
+    for i in range(people):
+        for k in range(min(coupons[i], most)):
+            total += gains[i, k]
+            for j in range(latent):
+                left[j] *= 1.0 - covers[i, k, j]
+    for j in range(latent):
+        total += worth[j] * (1.0 - left[j])
+    return total
+
+
+def whole_blocks(tables: Tables, worth: Array, coupons: Numbers, ends: Numbers, least: int) -> Numbers:
+    """The allocation with whole blocks: people inside a block give back what they have of it, and the coupons that this
+    frees finish blocks where that is worth most for each coupon, while any pays.
+    """
+    return _whole_blocks(tables.gains, tables.covers, worth, coupons.copy(), ends, least)
+
+
+@njit(cache=True, nogil=True)
+def _whole_blocks(
+    gains: Array, covers: Array, worth: Array, coupons: Numbers, ends: Numbers, least: int
+) -> Numbers:
+    people, most, latent = covers.shape
+    free = 0
+    inside = np.zeros(people, np.bool_)
+    for i in range(people):
+        k = min(coupons[i], most)
+        if k > 0 and ends[i, k] > k:
+            begin = 0
+            for earlier in range(1, k + 1):
+                if ends[i, earlier] == earlier:
+                    begin = earlier
+            begin = max(begin, min(least, coupons[i]))
+            free += coupons[i] - begin
+            coupons[i] = begin
+            inside[i] = True
+    left = np.ones(latent)
+    for i in range(people):
+        for k in range(min(coupons[i], most)):
+            for j in range(latent):
+                left[j] *= 1.0 - covers[i, k, j]
+    while free > 0:
+        best, who, size = 1e-12, -1, 0
+        for i in range(people):
+            if not inside[i]:
+                continue
+            added = 0.0
+            kept = np.ones(latent)
+            for number in range(1, min(free, most - coupons[i]) + 1):
+                k = coupons[i] + number - 1
+                added += gains[i, k]
+                later = 0.0
+                for j in range(latent):
+                    kept[j] *= 1.0 - covers[i, k, j]
+                    later += worth[j] * left[j] * (1.0 - kept[j])
+                if (added + later) / number > best:
+                    best, who, size = (added + later) / number, i, number
+        if who < 0:
+            break
+        for k in range(coupons[who], coupons[who] + size):
+            for j in range(latent):
+                left[j] *= 1.0 - covers[who, k, j]
+        coupons[who] += size
+        free -= size
+        inside[who] = coupons[who] < most
+    return coupons

@@ -1,0 +1,283 @@
+"""Learn what coupons do from counts: a posterior over the family of `coupon_family`.
+
+Somebody's distribution of Y, the recruits with `most` coupons, is f(Y) proportional to exp(c_Y + Y * zeal), with
+c_0 = 0. The zeal adds up: effects of answers, a drift by wave, the luck of the wave, and a favour where staff gave
+another number of coupons than planned or usual, because people who are given more may be those who seem keen.
+
+The few numbers that shape the rest (`limited`, `spur` and the spread of waves) are points of a grid with prior weights.
+For each of them the other parameters have a posterior that is nearly normal: its mode by Newton's method, its evidence
+by Laplace's formula. Draws come from these normals and are weighed by what the formula misses.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.randomness import named_generator
+from peerfront.models.belief.coupon_family import seen_so_far, transport
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+MOST_COUPONS = 12
+"""More coupons than this count as this many in the likelihood."""
+_FEW = 5  # people who must have had a number of coupons, so that it counts as one that data show
+_NEWTON_STEPS = 50
+_MOST_WAVES = 15
+_EXPOSURES = 20  # steps of exposure in which coupons count as alike
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is believed before any data. Shapes have weights, everything else a normal distribution around 0."""
+
+    limited: tuple[tuple[float, float], ...] = ((0.0, 0.3), (0.25, 0.1), (0.5, 0.2), (0.75, 0.1), (1.0, 0.3))
+    """Share of people who use the first coupons first, with weights; the coupons of others are used on their own."""
+    spur: tuple[tuple[float, float], ...] = ((0.0, 0.6), (0.2, 0.08), (0.4, 0.08), (0.6, 0.08), (0.8, 0.08), (1.2, 0.08))
+    """How much more coupons motivate: with k of K something comes of them with (k / K)^spur."""
+    spread: tuple[tuple[float, float], ...] = ((0.05, 0.4), (0.15, 0.3), (0.3, 0.2), (0.5, 0.1))
+    """Standard deviation of a wave's zeal around the drift, with weights."""
+    level: float = 2.0
+    """Of each c: how much more likely one recruit more is, on the log scale."""
+    answer: float = 0.5
+    """Of what one answer adds to the zeal."""
+    drift: float = 0.1
+    """Of what one wave more adds to the zeal."""
+    favour: float = 0.25
+    """Of the zeal of people to whom staff gave one coupon more than planned, or than usual."""
+    answers_matter: float = 0.1
+    """Chance that a column of answers matters at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Who had how many coupons, and how many came: what a belief is learned from."""
+
+    schema: Schema
+    covariates: Codes  # [people, fields]
+    coupons: Numbers  # [people]
+    recruits: Numbers  # [people]
+    exposure: Array | None = None
+    """[people] or [people, draws]: the chance that a recruit who will come has come, or draws of it."""
+    wave: Numbers | None = None  # [people]
+    planned: Numbers | None = None
+    """[people], the number that a plan or a lot gave; -1 where staff decided."""
+
+    def __len__(self) -> int:
+        return len(self.coupons)
+
+    @property
+    def usual(self) -> int:
+        """The number of coupons that most people had."""
+        return int(np.bincount(self.coupons[self.coupons > 0], minlength=2).argmax())
+
+    @property
+    def most(self) -> int:
+        """The most coupons that a few people had."""
+        people = np.bincount(np.minimum(self.coupons, MOST_COUPONS), minlength=2)
+        at_least = people[::-1].cumsum()[::-1]
+        return max(int(np.flatnonzero(at_least >= min(_FEW, at_least[1])).max()), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The likelihood as data: people who look alike counted together."""
+
+    people: Array  # [cells]
+    group: Numbers  # [cells]
+    coupons: Numbers  # [cells], up to `most`
+    seen: Array  # [cells, most + 1], chance of what was seen if N(coupons) is so many; 0 beyond the coupons
+    design: Array  # [groups, slopes]
+    deviation: Array  # [slopes], prior standard deviations; waves' are 1 and scaled by the spread
+    waves: int
+    """The last slopes are the luck of so many waves."""
+    most: int
+    columns: Numbers  # columns of the schema that the first slopes belong to
+    drift: int | None
+    """The place of the drift among the slopes."""
+
+    @property
+    def tilt(self) -> Array:
+        """How much zeal adds to each c, [most + 1]: that of 3 for all coupons, whatever their number."""
+        tilt: Array = np.arange(self.most + 1) * (3.0 / max(self.most, 3))
+        return tilt
+
+    def rows(self, limited: float, spur: float) -> Array:
+        """The chance of what was seen given Y, [cells, most + 1]."""
+        table = np.zeros_like(self.seen)
+        for coupons in np.unique(self.coupons).tolist():
+            own = self.coupons == coupons
+            table[own] = self.seen[own][:, : coupons + 1] @ transport(coupons, self.most, limited, spur)
+        return table
+
+
+def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem:
+    """Count people who look alike, as far as these fields of the schema, waves and favours tell them apart."""
+    schema, most = counts.schema, counts.most
+    coupons = np.minimum(counts.coupons, most)
+    recruits = np.minimum(counts.recruits, coupons)
+    exposure = np.ones((len(counts), 1)) if counts.exposure is None else counts.exposure.reshape(len(counts), -1)
+    rows = np.flatnonzero((coupons > 0) & (exposure.max(axis=1) > 0.0))
+    steps = np.maximum(np.round(exposure[rows] * _EXPOSURES), 1).astype(np.int64)
+    wave = np.zeros(len(rows), np.int64) if counts.wave is None else counts.wave[rows]
+    wave = np.minimum(wave - wave.min(initial=0), _MOST_WAVES - 1)
+    n_waves = int(wave.max(initial=0)) + 1
+    planned = np.full(len(rows), -1) if counts.planned is None else counts.planned[rows]
+    favour = counts.coupons[rows] - np.where(planned >= 0, planned, counts.usual)
+    codes = counts.covariates[rows][:, list(fields)].astype(np.int64)
+    groups, group = np.unique(np.column_stack([codes, wave, favour]), axis=0, return_inverse=True)
+    cells, people = np.unique(
+        np.column_stack([group.reshape(-1), coupons[rows], recruits[rows], steps]), axis=0, return_counts=True
+    )
+    seen = np.zeros((len(cells), most + 1))
+    for place, (_, given, came, *open_for) in enumerate(cells.tolist()):
+        seen[place, : given + 1] = _seen(given, tuple(open_for))[came]
+    shown = np.full((len(groups), len(schema.fields)), -1, dtype=np.int16)
+    shown[:, list(fields)] = groups[:, : len(fields)]
+    columns = np.concatenate(
+        [np.arange(schema.offsets[f], schema.offsets[f] + schema.sizes[f]) for f in fields] or [np.zeros(0)]
+    ).astype(np.int64)
+    parts = [schema.one_hot(shown)[:, columns].astype(np.float64)]
+    deviations = [np.full(len(columns), prior.answer)]
+    drift: int | None = None
+    if n_waves > 1:
+        drift = len(columns)
+        parts.append(groups[:, len(fields), None] - (n_waves - 1.0))  # 0 in the last wave
+        deviations.append(np.array([prior.drift]))
+    if (groups[:, -1] != 0).any():
+        parts.append(groups[:, -1:].astype(np.float64))
+        deviations.append(np.array([prior.favour]))
+    waves = n_waves if n_waves > 1 else 0
+    parts.append(np.eye(n_waves)[groups[:, len(fields)]][:, :waves])
+    return Problem(
+        people.astype(np.float64), cells[:, 0], cells[:, 1], seen, np.concatenate(parts, axis=1),
+        np.concatenate([*deviations, np.ones(waves)]), waves, most, columns, drift,
+    )  # fmt: skip
+
+
+def _seen(coupons: int, steps: tuple[int, ...]) -> Array:
+    return seen_so_far(coupons, np.array(steps) / _EXPOSURES)
+
+
+class Posterior:
+    """The posterior of c and the slopes for one shape: a point of the grid."""
+
+    def __init__(self, problem: Problem, rows: Array, spread: float, prior: Prior) -> None:
+        self.problem, self.rows = problem, rows
+        scale = np.ones(len(problem.deviation))
+        scale[len(scale) - problem.waves :] = spread
+        self.deviation = np.concatenate([np.full(problem.most, prior.level), problem.deviation * scale])
+
+    def terms(self, theta: Array) -> tuple[float, Array, Array]:
+        """Log density up to a constant, its gradient, and minus its second derivatives."""
+        problem, most = self.problem, self.problem.most
+        design, tilt = problem.design, problem.tilt
+        scores = tilt * (design @ theta[most:])[:, None]
+        scores[:, 1:] += theta[:most]
+        f = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))  # [groups, most + 1]
+        joint = self.rows * f[problem.group]
+        total = np.maximum(joint.sum(axis=1), 1e-300)
+        q = joint / total[:, None]  # of Y, given what was seen
+        weight = problem.people[:, None]
+        size = (len(design), most + 1)
+        after, before = np.zeros(size), np.bincount(problem.group, problem.people, len(design))[:, None] * f
+        np.add.at(after, problem.group, weight * q)
+        residual = after - before
+        gradient = np.concatenate([residual.sum(axis=0)[1:], design.T @ (residual @ tilt)])
+        # Of each group: the spread of Y before what was seen less the spread after.
+        people = np.bincount(problem.group, problem.people, len(design))[:, None, None]
+        bend = people * (f[:, :, None] * np.eye(most + 1) - f[:, :, None] * f[:, None, :])
+        own = problem.people[:, None, None] * (q[:, :, None] * np.eye(most + 1) - q[:, :, None] * q[:, None, :])
+        np.subtract.at(bend, problem.group, own)
+        tilted = bend @ tilt  # [groups, most + 1]
+        curve = np.empty((len(theta), len(theta)))
+        curve[:most, :most] = bend.sum(axis=0)[1:, 1:]
+        curve[most:, :most] = design.T @ tilted[:, 1:]
+        curve[:most, most:] = curve[most:, :most].T
+        curve[most:, most:] = design.T @ (design * (tilted @ tilt)[:, None])
+        off = theta / self.deviation
+        value = float(problem.people @ np.log(total) - 0.5 * off @ off)
+        curve[np.diag_indices_from(curve)] += 1.0 / np.square(self.deviation)
+        return value, gradient - off / self.deviation, curve
+
+    def value(self, theta: Array) -> Array:
+        """Log densities of many parameters, [draws, parameters], constants of the prior included."""
+        problem, most = self.problem, self.problem.most
+        scores = problem.tilt * (theta[:, most:] @ problem.design.T)[:, :, None]
+        scores[:, :, 1:] += theta[:, None, :most]
+        f = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
+        total = np.maximum(np.einsum("dcy,cy->dc", f[:, problem.group], self.rows), 1e-300)
+        off = theta / self.deviation
+        logs: Array = np.log(total) @ problem.people - 0.5 * np.square(off).sum(axis=1)
+        return logs - float(np.log(self.deviation).sum()) - 0.5 * theta.shape[1] * np.log(2 * np.pi)
+
+    def mode(self, start: Array) -> tuple[Array, float, Array]:
+        """The mode, the density there, and minus the second derivatives."""
+        theta, (height, gradient, curve) = start, self.terms(start)
+        for _ in range(_NEWTON_STEPS):
+            values, vectors = np.linalg.eigh(curve)
+            step = vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), 1e-6))
+            size = 1.0
+            while (later := self.terms(theta + size * step))[0] < height and size > 1e-6:
+                size /= 2
+            if later[0] < height:
+                break
+            gained, theta = later[0] - height, theta + size * step
+            height, gradient, curve = later
+            if gained < 1e-8:
+                break
+        return theta, height, curve
+
+    def log_evidence(self, height: float, curve: Array) -> float:
+        """Log marginal likelihood by Laplace's formula."""
+        return height - float(np.log(self.deviation).sum()) - 0.5 * float(np.linalg.slogdet(curve)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws from the posterior over all points of the grid."""
+
+    shape: Array  # [draws, 3]: limited, spur, spread
+    theta: Array  # [draws, parameters]
+    log_evidence: float
+    weights: Array  # [points], posterior weights of the grid
+    points: tuple[tuple[float, float, float], ...]
+    effective: float
+    """Draws that the weighed ones are worth, as a share: 1 if Laplace's formula is exact."""
+
+
+def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
+    """Draw from the posterior."""
+    grid = list(product(prior.limited, prior.spur, prior.spread if problem.waves else (prior.spread[0],)))
+    theta = np.zeros(problem.most + len(problem.deviation))
+    fitted, logs = [], []
+    for (limited, a), (spur, b), (spread, c) in grid:
+        posterior = Posterior(problem, problem.rows(limited, spur), spread, prior)
+        theta, height, curve = posterior.mode(theta)
+        fitted.append((posterior, theta, curve))
+        logs.append(posterior.log_evidence(height, curve) + np.log(a * b * c))
+    evidence = float(logsumexp(logs))
+    weights = np.exp(np.array(logs) - evidence)
+    rng = named_generator("belief", seed)
+    several = 4 * number
+    which = np.searchsorted(np.cumsum(weights) / weights.sum(), (np.arange(several) + rng.random()) / several)
+    which = np.minimum(which, len(grid) - 1)
+    drawn, odds = np.empty((several, len(theta))), np.empty(several)
+    for point in np.unique(which).tolist():
+        own = np.flatnonzero(which == point)
+        posterior, middle, curve = fitted[point]
+        root = np.linalg.cholesky(np.linalg.inv(curve))
+        normal = rng.standard_normal((len(own), len(theta)))
+        drawn[own] = middle + normal @ root.T
+        proposed = -0.5 * np.square(normal).sum(axis=1) - np.log(np.diag(root)).sum() - 0.5 * len(theta) * np.log(2 * np.pi)
+        (_, a), (_, b), (_, c) = grid[point]
+        odds[own] = posterior.value(drawn[own]) + np.log(a * b * c) - proposed - np.log(weights[point])
+    shares = np.exp(odds - logsumexp(odds))
+    effective = float(1.0 / np.square(shares).sum() / several)
+    kept = np.searchsorted(np.cumsum(shares) / shares.sum(), (np.arange(number) + rng.random()) / number)
+    kept = np.minimum(kept, several - 1)
+    points = tuple((limited[0], spur[0], spread[0]) for limited, spur, spread in grid)
+    return Draws(np.array(points)[which[kept]], drawn[kept], evidence, weights, points, effective)
