@@ -18,8 +18,8 @@ from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, OffspringModel, Rules, State, rollout
-from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, boom_bust, bridge, typed_world
+from simulation.exact import solve
 from support import two_types
 
 
