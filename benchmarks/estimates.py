@@ -21,8 +21,7 @@ import pandas as pd
 
 import peerfront as pf
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
-from peerfront.estimates.sample import Outcome, Sample
+from peerfront.estimates.sample import BOOTSTRAPS, NEIGHBOURHOOD, Outcome, Sample
 from peerfront.foundation.randomness import named_generator
 from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
 from peerfront.simulation.society import Society

@@ -17,8 +17,7 @@ from peerfront.estimates.estimators import (
     estimators_for,
 )
 from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, irreducible, stationary
-from peerfront.estimates.resampling import the_sample
-from peerfront.estimates.sample import Outcome, Sample
+from peerfront.estimates.sample import Outcome, Sample, the_sample
 from peerfront.estimates.successive_sampling import inclusion_chances
 from peerfront.foundation.errors import SettingError
 

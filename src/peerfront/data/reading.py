@@ -17,7 +17,7 @@ from peerfront.data.calendar.dates import read_dates
 from peerfront.data.calendar.study_calendar import still_open
 from peerfront.data.problems import Problem, in_file_order, noted, stop_on
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
-from peerfront.data.read.links import NOBODY, Links, Trees, link_coupons, link_recruiters, trees_of
+from peerfront.data.read.links import Links, link_coupons, link_recruiters
 from peerfront.data.read.listing import Listing, list_table, of_people
 from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, ReadSettings
 from peerfront.data.read.recognition import layout_in, recognised
@@ -29,6 +29,7 @@ from peerfront.foundation.r_tables import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
+from peerfront.foundation.trees import NOBODY, Trees, trees_of
 from peerfront.foundation.typed_values import read_numbers
 
 # List the people of a file ----------------------------------------------------------------------------------------

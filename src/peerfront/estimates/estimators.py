@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, stationary, summed, unconnected
-from peerfront.estimates.resampling import Replicates, the_sample
-from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Sample
+from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Replicates, Sample, the_sample
 from peerfront.estimates.successive_sampling import FinitePopulation, fit_depletion, inclusion_chances
 from peerfront.foundation.messages import Message, note
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Sample
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message, first_of, note
 
 _TINY = 1e-300
 _STEPS = 400
@@ -73,20 +73,12 @@ def stationary(counts: Floats) -> Floats:
 
 def irreducible(counts: Floats) -> bool:
     """Whether every state can be reached from every other by recruitments that were seen, [states, states]."""
-    return bool(
-        connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=True, connection="strong")[0] == 1
-    )
+    return bool(connected_components(csr_matrix(counts), connection="strong")[0] == 1)
 
 
-def connected(counts: Floats) -> bool:
-    """Whether recruitments, in whichever direction, connect all states."""
-    return bool(connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)[0] == 1)
-
-
-def separate_parts(counts: Floats, fewest: int) -> int:
-    """Number of groups of states with at least `fewest` recruitments within, and none between them."""
-    _, part = connected_components(csr_matrix((counts > 0).astype(np.int64)), directed=False)
-    return int((np.bincount(part, weights=counts.sum(axis=1)) >= fewest).sum())
+def parts(counts: Floats) -> Ints:
+    """Groups of states that recruitments connect, in whichever direction, as codes from 0 on, [states]."""
+    return connected_components(csr_matrix(counts), directed=False)[1].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +139,13 @@ def unconnected(counts: Floats, names: tuple[str, ...], balanced_chain: bool) ->
         return None
     silent = [name for name, row in zip(names, counts, strict=True) if not row.any()]
     if silent and not balanced_chain:
-        return note("estimators.answers_without_recruits", answers=_some(silent))
-    if not (connected(counts) if balanced_chain else irreducible(counts)):
+        return note("estimators.answers_without_recruits", answers=first_of(silent, 3))
+    if parts(counts).any() if balanced_chain else not irreducible(counts):
         never = [name for name, column in zip(names, counts.T, strict=True) if not column.any()]
         if never:
-            return note("estimators.answers_never_recruited", answers=_some(never))
+            return note("estimators.answers_never_recruited", answers=first_of(never, 3))
         return note("estimators.groups_apart")
     return None
-
-
-def _some(names: list[str]) -> list[str] | Message:
-    return names if len(names) <= 3 else note("estimators.names_and_more", names=names[:3], more=len(names) - 3)
 
 
 def expected_by_wave(counts: Floats, start: Floats, waves: int) -> Floats:

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.columns.column_contents import is_called, phrases, says, words_of
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.study import Study
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.trees import NOBODY
 from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
 
 _STAFF = phrases(

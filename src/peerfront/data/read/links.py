@@ -1,8 +1,7 @@
 """Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way.
 
 Where a file lists coupons, a person's recruiter is whoever was issued the coupon that person came with
-(`link_coupons`). Recruiter-id tables and survey apps name the recruiter by id (`link_recruiters`). Recruiters make
-trees (`trees_of`): waves, roots, and recruiters in a circle.
+(`link_coupons`). Recruiter-id tables and survey apps name the recruiter by id (`link_recruiters`).
 """
 
 import re
@@ -24,58 +23,7 @@ from peerfront.data.read.coupon_codes import (
 )
 from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.foundation.messages import note
-
-# Trees ------------------------------------------------------------------------------------------------------------
-
-
-NOBODY = -1
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Where each person stands in the recruitment trees."""
-
-    wave: NDArray[np.int64]  # [people], steps from the root; 0 for roots
-    root: NDArray[np.int64]  # [people], index of the person the tree begins with
-    circles: tuple[tuple[int, ...], ...]
-    """People who recruited each other in a circle, in the order recruit, recruiter, recruiter's recruiter ..."""
-
-
-def trees_of(recruiter: NDArray[np.int64]) -> Trees:
-    """Find the waves and roots of everybody, [people]; they mean nothing for people in or behind a circle.
-
-    Recruiters are followed by doubling (two steps, four, eight, ...): every root is reached in log2(people) array
-    operations, whatever the shape of the trees. Somebody who has not arrived by then is in a circle or behind one.
-    """
-    n_people = len(recruiter)
-    is_root = recruiter == NOBODY
-    ahead = np.where(is_root, np.arange(n_people), recruiter)
-    wave = (~is_root).astype(np.int64)
-    for _ in range(n_people.bit_length()):
-        wave = wave + wave[ahead]
-        ahead = ahead[ahead]
-    caught = ~is_root[ahead]
-    return Trees(wave, ahead, _circles(recruiter, np.unique(ahead[caught])))
-
-
-def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    """List the circles; after enough steps people behind a circle stand inside it, so `inside` are those of circles."""
-    left = dict.fromkeys(inside.tolist())
-    circles = []
-    while left:
-        start = next(iter(left))
-        circle = []
-        person = start
-        while person in left:
-            circle.append(person)
-            del left[person]
-            person = int(recruiter[person])
-        circles.append(tuple(circle))
-    return tuple(circles)
-
-
-# Recruiters -------------------------------------------------------------------------------------------------------
-
+from peerfront.foundation.trees import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
