@@ -22,8 +22,8 @@ from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Readable, note
 from peerfront.foundation.progress import DONE, Progress, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.simulation.network import ReferralSample, network_studies
 from peerfront.foundation.trees import NOBODY
+from peerfront.simulation.network import ReferralSample, network_studies
 from peerfront.simulation.outcome_network import GROUP
 from peerfront.study.design_results import (
     PER_NETWORK,
