@@ -28,7 +28,7 @@ from peerfront.experiments.planning_world import with_independent_referrals
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 from peerfront.gfp.updating import SHARES, play_updating, worth_of_learning

@@ -26,7 +26,7 @@ from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store,
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec
 from peerfront.foundation.stored import Stored
 from peerfront.problem import BranchingWorld, Policy, Rules, rollout
 from small_artifacts import a_fit, people

@@ -94,7 +94,7 @@ def compare_command(
     from peerfront.experiments.comparison_run import Workers, run_comparison
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.foundation.messages import note
-    from peerfront.foundation.specs import Spec
+    from peerfront.foundation.settings import Spec
     from peerfront.words.comparison_words import difference_tables, mean_tables
 
     comparison = Comparison(

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from peerfront.data.read.read_settings import ReadSettings
     from peerfront.data.study_schema import StudySchema
-    from peerfront.foundation.messages import Message
-    from peerfront.foundation.progress import Progress
+    from peerfront.foundation.messages import Message, Progress
     from peerfront.problem import Rules
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
@@ -331,7 +330,7 @@ def shown_progress() -> "Iterator[Progress]":
 
     Ctrl-C says that nothing was written, unless the command handles it within.
     """
-    from peerfront.foundation.progress import DONE
+    from peerfront.foundation.messages import DONE
 
     try:
         with _bar() as bar:

@@ -12,15 +12,15 @@ from peerfront.words.language import joined, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peerfront.foundation.specs import Option
+    from peerfront.foundation.settings import Option
 
 
 def worlds_command(
     name: Annotated[str | None, typer.Argument(help="Describe this world; leave out to list all.")] = None,
 ) -> None:
     """List the worlds a policy can be tested in, or describe one."""
+    from peerfront.foundation.settings import Spec
     from peerfront.foundation.shown import visible
-    from peerfront.foundation.specs import Spec
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
     console = new_screen()
@@ -69,7 +69,7 @@ def print_list(console: "Console", kind: object, summaries: Mapping[str, object]
 
 
 def print_options(console: "Console", name: str, options: Mapping[str, "Option"]) -> None:
-    from peerfront.foundation.specs import Option
+    from peerfront.foundation.settings import Option
 
     console.print(cell(say("Settings, written {example}:", example=f"{name}:key=value,key=value")))
     for key, option in {**options, "name": Option(str, str(say("what tables and figures call it")))}.items():

@@ -24,6 +24,7 @@ from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
     MOST_SEED,
+    Spec,
     at_least,
     check_fields,
     discount_factor,
@@ -31,7 +32,6 @@ from peerfront.foundation.settings import (
     truth,
     whole_number,
 )
-from peerfront.foundation.specs import Spec
 from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size

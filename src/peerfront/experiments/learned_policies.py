@@ -17,8 +17,7 @@ from peerfront.experiments.planning_world import Discounts, Preparation, with_in
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import in_english, note
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
-from peerfront.foundation.settings import checked_discount, one_of, whole_number
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.settings import Option, Spec, checked_discount, one_of, whole_number
 from peerfront.problem import Allocation, OffspringModel, Policy, State, World, ask, ask_many
 
 if TYPE_CHECKING:

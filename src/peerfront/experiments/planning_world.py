@@ -18,8 +18,7 @@ from peerfront.experiments.store import NO_STORE, Form, StoreSection
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
-from peerfront.foundation.settings import one_of
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.settings import Option, Spec, one_of
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.stored_models import generator_class, kind_of, restored_schema, stored_schema

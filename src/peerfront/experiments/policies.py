@@ -27,8 +27,16 @@ from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, P
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import MOST_SEED, checked_discount, one_of, positive, proportion, whole_number
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    Option,
+    Spec,
+    checked_discount,
+    one_of,
+    positive,
+    proportion,
+    whole_number,
+)
 from peerfront.problem import Policy, Rules, World
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.simulation.catalog import make_world

@@ -8,7 +8,7 @@ from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.settings import Option, Spec
 from peerfront.problem import World
 
 

@@ -19,8 +19,7 @@ from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import UNKNOWN, Ints, Outcome, Sample
 from peerfront.foundation.files import write_text
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Readable, note
-from peerfront.foundation.progress import DONE, Progress, part_of, printed, silent
+from peerfront.foundation.messages import DONE, Progress, Readable, note, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.trees import NOBODY
 from peerfront.simulation.network import ReferralSample, network_studies

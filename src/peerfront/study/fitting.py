@@ -25,8 +25,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.machine import THREADS, one_thread
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import DONE, Progress, part_of, silent
+from peerfront.foundation.messages import DONE, Progress, note, part_of, silent
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner

@@ -17,7 +17,7 @@ from peerfront.data.calendar.study_calendar import open_coupons
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import note
-from peerfront.foundation.privacy import rounded_counts
+from peerfront.foundation.stored import rounded_counts
 from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import read_table_file
 from peerfront.foundation.trees import NOBODY

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import claimed
-from peerfront.foundation.messages import Message, Severity
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Message, Progress, Severity
 from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
 from peerfront.web.app.app_jobs import ORDER_FILE, PROGRESS_FILE, RESULT_FILE
 from peerfront.words import commands, result_files

@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Border, Font, Side
 
-from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.workbooks import put, set_print, workbook_bytes
+from peerfront.foundation.spreadsheets import csv_text, put, set_print, workbook_bytes
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine
 from peerfront.web.live.rules.actions import Action
