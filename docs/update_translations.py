@@ -81,9 +81,9 @@ def _of_the_rules() -> list[tuple[str, str]]:
     from typing import get_args
 
     from peerfront.web.live.rules.actions import Action, Role
+    from peerfront.web.live.rules.chain import KINDS
     from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
     from peerfront.web.live.rules.records import PlanStatus
-    from peerfront.web.live.rules.stored_events import KINDS
     from peerfront.web.live.rules.study_settings import QuestionKind, Settings
     from peerfront.words.messages import sentences
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import typing
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -55,7 +54,7 @@ from peerfront.web.live.rules.requests import (
 from peerfront.web.live.rules.study_settings import Question, QuestionKind
 from peerfront.words.messages import sentences
 
-ROWS = typing.get_args(Row)
+ROWS = Row.__subclasses__()
 FOR_ONE = PlanForOne("model-1", 8, 2, "north", 1.0, "came after the plan")
 
 

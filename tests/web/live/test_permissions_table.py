@@ -62,7 +62,7 @@ def test_every_request_has_a_rule_and_every_fact_comes_from_one() -> None:
 
 
 def test_every_fact_and_every_noted_action_has_a_sentence_in_the_audit() -> None:
-    from peerfront.web.live.rules.stored_events import KINDS
+    from peerfront.web.live.rules.chain import KINDS
     from peerfront.words.messages import sentences
 
     looked_at = {action for action in NOTED if action.value.startswith("see_") and action is not Action.SEE_CONTACT}

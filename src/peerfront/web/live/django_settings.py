@@ -57,7 +57,6 @@ MIDDLEWARE = [
 ]
 TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.page_frame.study")
 ROOT_URLCONF = "peerfront.web.live.screens.urls"
-WSGI_APPLICATION = "peerfront.web.live.wsgi.application"
 
 # Logins: argon2, at most five wrong passwords, sessions that end after a shift or half an hour without work.
 AUTHENTICATION_BACKENDS = [

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
-from peerfront.web.live.rules.chain import erasable_parts, texts
+from peerfront.web.live.rules.chain import digest_data, erasable_parts, texts
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
 from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
@@ -36,7 +36,6 @@ from peerfront.web.live.rules.requests import (
     Wish,
 )
 from peerfront.web.live.rules.situation import RULES, Outcome, Situation, bad_identifier, find_coupon
-from peerfront.web.live.rules.stored_events import digest_data
 from peerfront.web.live.rules.study_settings import Settings
 
 STEP_BACK = timedelta(minutes=5)

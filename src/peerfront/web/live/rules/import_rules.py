@@ -7,14 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.chain import commitment, committed
+from peerfront.web.live.rules.chain import commitment, committed, digest_data
 from peerfront.web.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.web.live.rules.person_rules import bad_answers
 from peerfront.web.live.rules.records import CouponRow, PersonRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
 from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople
 from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range, rule_of
-from peerfront.web.live.rules.stored_events import digest_data
 from peerfront.web.live.rules.study_settings import LONGEST_DAYS
 
 MOST_PEOPLE = 100_000

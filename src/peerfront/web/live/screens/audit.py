@@ -25,11 +25,11 @@ from peerfront.web.live.records.database import link_of
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.chain import KINDS, kind_of, plain_value
 from peerfront.web.live.rules.codes import foreign_code, read_code, shown_code
 from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.events import Event, Fact, SettingsChanged, StudyBegun
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.rules.stored_events import KINDS, kind_of, plain_value
 from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.form_pages import ask_whole, asked_before
 from peerfront.web.live.screens.page_frame import list_page

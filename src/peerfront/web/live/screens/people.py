@@ -12,9 +12,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import DatabaseRecords, row_of
+from peerfront.web.live.records.database import DatabaseRecords, row_of, waiting
 from peerfront.web.live.records.models import Person
-from peerfront.web.live.records.waiting import waiting
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
 from peerfront.web.live.rules.effects import promised_to
