@@ -107,7 +107,7 @@ def digest_data(value: Any) -> Any:
 
 def value_from(data: Any, kind: type[T]) -> T:
     """Read a value of one of our dataclasses from plain data; refuse data that none gives."""
-    return cast(T, _read(data, _form(kind), kind.__name__))
+    return cast(T, _read(data, _form(cast(Any, kind)), kind.__name__))
 
 
 @dataclass(frozen=True)
