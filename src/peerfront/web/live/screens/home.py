@@ -23,9 +23,9 @@ from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_board import EXPIRING, in_state
+from peerfront.web.live.screens.page_frame import today_of
 from peerfront.web.live.screens.payments import LookUpForm, OwedPayments
 from peerfront.web.live.screens.staff_requests import AtWork, may_open_as
-from peerfront.web.live.screens.visibility import today_of
 
 MOST_LISTED = 20
 

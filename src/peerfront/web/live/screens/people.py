@@ -20,11 +20,9 @@ from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import DecisionRow, PaymentRow, PersonRow, StudyRow
 from peerfront.web.live.screens.arrival import next_step
 from peerfront.web.live.screens.coupon_board import LONGEST_SEARCH, shown_coupon
-from peerfront.web.live.screens.page_frame import list_page
-from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
-from peerfront.web.live.screens.staff_requests import AtWork
-from peerfront.web.live.screens.visibility import (
+from peerfront.web.live.screens.page_frame import (
     day_of,
+    list_page,
     may,
     only_site,
     person_in_sight,
@@ -33,6 +31,8 @@ from peerfront.web.live.screens.visibility import (
     study_or_404,
     time_text,
 )
+from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
+from peerfront.web.live.screens.staff_requests import AtWork
 
 SHOWN: dict[str, Promise | str] = {
     "waiting": _("Waiting for coupons"),
