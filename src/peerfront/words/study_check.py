@@ -10,7 +10,7 @@ import pandas as pd
 from peerfront.data.calendar.dates import date_text
 from peerfront.data.calendar.study_calendar import RECENT_DAYS, CouponCounts, coupon_counts
 from peerfront.data.columns.column_findings import is_sensitive, is_too_good
-from peerfront.data.columns.sensitive import MEANING
+from peerfront.data.columns.column_names import MEANING
 from peerfront.data.problems import KINDS, Problem, in_place
 from peerfront.data.read.read_settings import FORMATS, ROLES
 from peerfront.data.study import Study, Summary, summarise

@@ -5,8 +5,10 @@ not enough.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -193,71 +195,12 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
 
 # Which column is what ------------------------------------------------------------------------------------------------
 
-# Names as `_plain` leaves them: lower case, letters and digits only. Earlier names win.
-_NAMES = {
-    "id": (
-        "id", "personid", "participantid", "respondentid", "subjectid", "studyid", "surveyid", "caseid", "recordid",
-        "uid", "pid", "idnumber", "idno", "participant", "respondent", "subject", "person", "surveycode",
-    ),
-    "own_coupon": (
-        "owncoupon", "couponr", "couponredeemed", "redeemedcoupon", "couponin", "incoupon", "couponown", "mycoupon",
-        "couponreceived", "receivedcoupon", "couponused", "usedcoupon", "recruitedwith", "referralcoupon", "refcoupon",
-        "inpon", "couponid", "couponnumber", "couponno", "couponcode", "coupon",
-    ),
-    "recruiter": (
-        "recruiterid", "recruiter", "recruitedby", "referrerid", "referrer", "referredby", "parentid",
-        "parent", "recruiterno", "idrecruiter", "recruteur", "reclutador",
-    ),
-    "coupons_issued": (
-        "couponsissued", "ncouponsissued", "ncoupons", "numcoupons", "numbercoupons", "numberofcoupons", "couponsgiven",
-        "couponcount", "couponsn", "vouchers", "vouchersissued", "nvouchers", "vouchersgiven", "numberofcouponsissued",
-    ),
-    "network_size": (
-        "networksize", "netsize", "networkdegree", "degree", "personalnetworksize", "pns", "network", "sizeofnetwork",
-        "numberknown",
-    ),
-    "date": (
-        "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
-        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp",
-        "interviewtime", "recruitmenttime",
-        "time",
-    ),
-    "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
-    "issued_date": (
-        "issueddate", "dateissued", "issuedate", "dateofissue", "couponissuedate", "couponissueddate",
-        "couponsissueddate", "datecouponissued", "datecouponsissued", "dateofcouponissue", "couponissuedon",
-        "couponsissuedon", "coupongivendate", "couponsgivendate", "datecoupongiven", "datecouponsgiven",
-        "coupondateissued", "handoutdate",
-    ),
-    "redeemed_date": (
-        "redeemeddate", "dateredeemed", "redemptiondate", "dateofredemption", "couponredeemeddate",
-        "couponredemptiondate", "datecouponredeemed", "couponredeemedon", "coupondateredeemed", "couponuseddate",
-        "datecouponused",
-    ),
-    "expiry_date": (
-        "expirydate", "expirationdate", "dateofexpiry", "dateofexpiration", "couponexpirydate", "couponexpirationdate",
-        "couponexpiry", "couponexpires", "couponsexpire", "expires", "expireson", "validuntil", "couponvaliduntil",
-    ),
-    "valid_days": ("validdays", "daysvalid", "couponvaliddays", "coupondaysvalid", "validitydays"),
-    "site": ("site", "studysite", "sitename", "siteid", "interviewsite", "enrolmentsite", "enrollmentsite"),
-    "waiting": ("waiting", "iswaiting", "waitingforcoupons", "waitsforcoupons", "awaitingcoupons"),
-}  # fmt: skip
-_ONE_ISSUED = (
-    "couponout", "couponsout", "outcoupon", "couponissued", "issuedcoupon", "coupongiven", "givencoupon",
-    "couponcodeout", "couponnumberout", "newcoupon", "couponcodeissued", "couponcodegiven", "outpon", "outpons",
-)  # fmt: skip
-_NOT_A_CODE = (
-    "date", "expir", "valid", "waits", "waiting", "time", "count", "status", "number of", "complete", "type", "reason",
-    "how",
-)  # fmt: skip
+VOCABULARY = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
+_NAMES, _COUPONS = VOCABULARY["roles"], VOCABULARY["coupons"]
 _ISSUED = re.compile(
     r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
     r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"
 )
-_OF_THE_TREE = {
-    "seed", "seedid", "isseed", "wave", "nrecruits", "recruits", "numrecruits", "numberofrecruits", "orphan", "root",
-    "treeid", "chain", "chainid", "recruiterrow",
-}  # fmt: skip
 
 
 def _plain(name: str) -> str:
@@ -267,15 +210,15 @@ def _plain(name: str) -> str:
 def describes_the_tree(name: str) -> bool:
     """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
     plain = _plain(name)
-    return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
+    return plain in VOCABULARY["tree"]["describes"] or "coupon" in plain or "voucher" in plain
 
 
 def looks_like_issued(name: str) -> bool:
     """Tell whether a column of this name may hold a code that was issued: it speaks of coupons, and not of dates."""
     plain = _plain(name)
-    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _ONE_ISSUED
+    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _COUPONS["one_issued"]
     speaks = any(word in plain for word in ("coupon", "voucher", "outpon", "cpn"))
-    counts = any(word in name.lower() for word in _NOT_A_CODE) or plain in _NAMES["coupons_issued"]
+    counts = any(word in name.lower() for word in _COUPONS["not_a_code"]) or plain in _NAMES["coupons_issued"]
     return is_issued or (speaks and not counts)
 
 
@@ -306,7 +249,7 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     columns = dict(named)
     if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
-        issued = issued or tuple(name for name, text in plain.items() if text in _ONE_ISSUED)[:1]
+        issued = issued or tuple(name for name, text in plain.items() if text in _COUPONS["one_issued"])[:1]
         if issued:
             columns["coupons"] = issued
             plain = {name: text for name, text in plain.items() if name not in set(issued)}

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.data.read.read_settings import AUTO, KOBO, ODK, PLAIN, PRESETS, REDCAP, SURVEYCTO
+from peerfront.data.read.listing import VOCABULARY
+from peerfront.data.read.read_settings import AUTO, PLAIN, PRESETS, REDCAP
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy, first_of, note
 
@@ -143,91 +144,35 @@ def merge_boxes(
 # Programs ---------------------------------------------------------------------------------------------------------
 
 
-_DEVICE = (
-    "start", "end", "today", "deviceid", "device_id", "subscriberid", "simid", "simserial", "phonenumber",
-    "devicephonenum", "username", "imei", "audit",
-)  # fmt: skip
 _COMPLETE = {"", "0", "1", "2", "Incomplete", "Unverified", "Complete"}
 _MOST_LISTED = 12  # columns that a message lists
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What the export of one program looks like."""
+    """What the export of one program looks like; names of columns in lower case."""
 
     name: str
-    marks: tuple[frozenset[str], ...]
-    """Sets of columns in lower case; a file that has all of one set is such an export."""
-    own: re.Pattern[str]
-    """Columns of the program itself, in lower case."""
-    ids: tuple[str, ...] = ()
-    """Columns of the program that serve as id, in lower case."""
-    dates: tuple[str, ...] = ()
-    """Columns of the program that serve as date, in lower case."""
-    groups: str = ""
+    marks: list[list[str]]
+    """Sets of columns; a file that has all of one set is such an export."""
+    own: list[str]
+    """Columns of the program itself, as patterns."""
+    devices: bool
+    """Whether columns about the device and its times are the program's own, too."""
+    ids: list[str]
+    """Columns of the program that serve as id."""
+    dates: list[str]
+    """Columns of the program that serve as date."""
+    groups: str
     """Characters that separate groups from the names of questions."""
 
+    def owns(self, column: str) -> bool:
+        """Tell whether a column is the program's own, which says nothing about people."""
+        patterns = self.own + (VOCABULARY["devices"]["columns"] if self.devices else [])
+        return re.fullmatch("|".join(patterns), column.lower()) is not None
 
-def _any_of(*names: str) -> re.Pattern[str]:
-    return re.compile("|".join(names))
 
-
-_PRESETS = {
-    REDCAP: Preset(
-        REDCAP,
-        (
-            frozenset({"redcap_event_name"}),
-            frozenset({"redcap_repeat_instrument"}),
-            frozenset({"redcap_repeat_instance"}),
-            frozenset({"redcap_survey_identifier"}),
-            frozenset({"redcap_data_access_group"}),
-            frozenset({"record id", "event name"}),
-            frozenset({"record id", "repeat instrument"}),
-        ),
-        _any_of(
-            "redcap_(?!data_access_group).*", "event name", "repeat instrument", "repeat instance", "survey identifier",
-        ),
-    ),
-    KOBO: Preset(
-        KOBO,
-        (frozenset({"_uuid", "_submission_time"}), frozenset({"_uuid", "_id", "_index"})),
-        _any_of("_.*", "formhub/.*", "meta/.*", *_DEVICE),
-        ids=("_uuid", "_id"),
-        dates=("today", "_submission_time", "start"),
-        groups="/",
-    ),
-    SURVEYCTO: Preset(
-        SURVEYCTO,
-        (
-            frozenset({"submissiondate", "formdef_version", "key"}),
-            frozenset({"submissiondate", "instanceid", "starttime"}),
-        ),
-        _any_of(
-            "submissiondate", "completiondate", "starttime", "endtime", "duration", "caseid", "instanceid",
-            "instancename", "formdef_version", "key", "set-of-.*", "review_.*", "text_audit.*", *_DEVICE,
-        ),
-        ids=("key", "instanceid"),
-        dates=("today", "submissiondate", "starttime"),
-        groups="/-",
-    ),
-    ODK: Preset(
-        ODK,
-        (
-            frozenset({"submissiondate", "key"}),
-            frozenset({"submissiondate", "meta-instanceid"}),
-            frozenset({"__id", "__system/submissiondate"}),
-            frozenset({"meta:instanceid", "submissiondate"}),
-        ),
-        _any_of(
-            "submissiondate", "key", "submitterid", "submittername", "attachmentspresent", "attachmentsexpected",
-            "status", "reviewstate", "edits", "formversion", "meta[-:/].*", "__.*", "instanceid", "instancename",
-            *_DEVICE,
-        ),
-        ids=("key", "meta-instanceid", "__id"),
-        dates=("today", "submissiondate", "start"),
-        groups="/-:",
-    ),
-}  # fmt: skip
+_PRESETS = {name: Preset(name, **facts) for name, facts in VOCABULARY["programs"].items()}
 
 
 def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
@@ -244,7 +189,7 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
             "recognition.not_preset" if other is None else "recognition.other_preset",
             source=source,
             preset=PRESETS[name],
-            columns=["+".join(sorted(mark)) for mark in preset.marks[:4]],
+            columns=["+".join(mark) for mark in preset.marks[:4]],
             header=first_of(header, _MOST_LISTED),
             other=PRESETS[PLAIN if other is None else other.name],
             remedy=Remedy("preset", PLAIN if other is None else other.name),
@@ -254,7 +199,7 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
 
 def _fits(preset: Preset, frame: pd.DataFrame) -> bool:
     header = {str(name).lower() for name in frame.columns}
-    if any(mark <= header for mark in preset.marks):
+    if any(header.issuperset(mark) for mark in preset.marks):
         return True
     # A classic REDCap project has neither events nor repeats: an id comes first, and each form ends with a mark.
     if preset.name != REDCAP or not len(frame.columns):
@@ -271,7 +216,7 @@ def completion_marks(frame: pd.DataFrame) -> list[str]:
 
 def own_columns(preset: Preset, frame: pd.DataFrame) -> set[str]:
     """Return the columns of the program itself, which say nothing about people."""
-    own = {name for name in map(str, frame.columns) if preset.own.fullmatch(name.lower())}
+    own = {name for name in map(str, frame.columns) if preset.owns(name)}
     if preset.name == REDCAP:
         own |= set(completion_marks(frame))
         own |= {name for name in map(str, frame.columns) if name.lower().endswith(("_timestamp", "survey timestamp"))}
@@ -286,7 +231,7 @@ def without_groups(preset: Preset, header: Sequence[str], boxes: Sequence[Boxes]
     if not preset.groups:
         return {}
     cut = re.compile(f"[{re.escape(preset.groups)}]")
-    leaves = {name: cut.split(name)[-1].strip() for name in header if not preset.own.fullmatch(name.lower())}
+    leaves = {name: cut.split(name)[-1].strip() for name in header if not preset.owns(name)}
     for group in boxes:
         question = cut.split(group.name)[-1].strip()
         leaves |= {

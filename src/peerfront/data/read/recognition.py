@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.read.coupon_codes import are_marks, are_seed_marks, code_shape
-from peerfront.data.read.listing import guess_columns, layout_of, named_like, need_columns, texts
+from peerfront.data.read.listing import VOCABULARY, guess_columns, layout_of, named_like, need_columns, texts
 from peerfront.data.read.read_settings import COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
@@ -100,33 +100,6 @@ _ALIKE = 0.8  # share of codes of a shape that coupons have
 _LONGEST_CODE = 40
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*\d:\d\d.*")
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
-_RECRUITER_WORDS = (
-    "recru",
-    "refer",
-    "parent",
-    "invit",
-    "trajo",
-    "brought",
-    "reclu",
-    "parrain",
-    "from",
-    "source",
-    "who",
-)
-_ID_WORDS = (
-    "id",
-    "no",
-    "nr",
-    "num",
-    "code",
-    "person",
-    "participant",
-    "respondent",
-    "subject",
-    "record",
-    "key",
-    "folio",
-)
 
 
 @dataclass(frozen=True)
@@ -198,7 +171,7 @@ def _id_column(frame: pd.DataFrame, columns: Columns, coupons: set[str]) -> str 
         and not frame[name].head(50).str.fullmatch(_DATE).any()
     ]
     unique = [name for name in unique if not frame[name].head(50).str.fullmatch(_DECIMAL).any()]
-    speaking = [name for name in unique if any(word in name.lower() for word in _ID_WORDS)]
+    speaking = [name for name in unique if any(word in name.lower() for word in VOCABULARY["suggestions"]["id"])]
     return next(iter(speaking or unique), None)
 
 
@@ -280,7 +253,7 @@ def _best_recruiter(frame: pd.DataFrame, people: str, taken: set[str]) -> _Match
             continue
         place = ids.reindex(filled.to_numpy(dtype=object)).to_numpy(dtype=float)
         is_id = np.isfinite(place)
-        speaks = any(word in name.lower() for word in _RECRUITER_WORDS)
+        speaks = any(word in name.lower() for word in VOCABULARY["suggestions"]["recruiter"])
         small = filled.str.fullmatch(r"\d{1,3}").all()
         above = (place < filled.index.to_numpy()) & is_id
         if is_id.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):
