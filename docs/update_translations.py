@@ -119,10 +119,9 @@ def _of_help() -> list[tuple[str, str]]:
     """What `peerfront --help` shows."""
     from typer.main import get_command
 
-    from peerfront.cli.languages import help_texts
-    from peerfront.cli.main import app
+    from peerfront.cli.main import app, unfolded, with_help
 
-    return [(text, "cli (--help)") for text in sorted(help_texts(get_command(app)))]
+    return [(text, "cli (--help)") for text in sorted({unfolded(each.help) for each in with_help(get_command(app))})]
 
 
 def _names_in(module: ast.Module) -> set[str]:

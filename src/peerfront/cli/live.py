@@ -1,21 +1,30 @@
-"""`peerfront live`: run a study in a browser, with several people on one database."""
+"""A study in a browser: `peerfront app` for one person's files, `peerfront live` for several people."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
-from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
+from peerfront.cli.live_records import (
+    FOLDER,
+    backup_command,
+    export_command,
+    import_command,
+    live_command,
+    opened,
+    restore_command,
+    verify_command,
+)
+from peerfront.cli.options import number, text
 from peerfront.cli.screen import show
 from peerfront.foundation.messages import Remedy, note
 from peerfront.words.language import Text, say
 
-PORT = Annotated[int, typer.Option(metavar="N", help="The port on which the server listens.")]
-THREADS = Annotated[int, typer.Option(metavar="N", help="Requests that are answered at the same time.")]
+T = TypeVar("T", int, str)
+PORT = Annotated[int, number("The port on which the server listens.")]
 
 live_app = typer.Typer(
     help="Run a study in a browser: begin, serve, import, export, back up, restore, verify.",
@@ -24,36 +33,46 @@ live_app = typer.Typer(
 )
 
 
+def app_command(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the study; made if there is none. Next week the same folder goes on.")
+    ] = Path("peerfront-study"),
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port on this computer; otherwise a free one.", min=0, max=65_535)
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Show the link, and open nothing.")] = False,
+) -> None:
+    """Open a study in the browser: its file, what is wrong with it, fit, coupon sheet, forecast, estimates, report.
+
+    The pages are served to this computer only, to whoever has the link, and nothing leaves it. Everything is kept in
+    FOLDER, and every step shows the command that does the same in a terminal. Stop it with Ctrl-C.
+    """
+    from peerfront.web.app.app_server import serve
+
+    serve(folder, port, show, open_browser=not no_browser)
+
+
 def init_command(
     folder: Annotated[Path, typer.Argument(help="A folder for the study; it is made.")],
-    name: Annotated[str | None, typer.Option(help="What pages call the study.", show_default=False)] = None,
-    budget: Annotated[
-        int | None, typer.Option(metavar="N", help="Coupons for the whole study.", show_default=False)
-    ] = None,
-    cap: Annotated[int | None, typer.Option(metavar="N", help="Most coupons for one person.")] = None,
+    name: Annotated[str | None, typer.Option(help="What pages call the study.")] = None,
+    budget: Annotated[int | None, number("Coupons for the whole study.")] = None,
+    cap: Annotated[int | None, number("Most coupons for one person.")] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(metavar="SHORT=NAME", help="A site, such as north='North clinic'; repeatable."),
+        text("SHORT=NAME", "A site, such as north='North clinic'; repeatable."),
     ] = None,
     timezone: Annotated[str, typer.Option(help="Days on coupons are days here, such as Europe/Lisbon.")] = "UTC",
-    valid_days: Annotated[int, typer.Option(metavar="N", help="Days on which a coupon is valid.")] = 28,
-    active_after_days: Annotated[
-        int, typer.Option(metavar="N", help="Days from issue to the first day on which a coupon is valid.")
-    ] = 0,
+    valid_days: Annotated[int, number("Days on which a coupon is valid.")] = 28,
+    active_after_days: Annotated[int, number("Days from issue to the first day on which a coupon is valid.")] = 0,
     currency: Annotated[str, typer.Option(help="Of payments, such as EUR.")] = "EUR",
-    interview_payment: Annotated[
-        int, typer.Option(metavar="N", help="For an interview, in cents or whatever the smallest unit is.")
-    ] = 0,
-    recruiting_payment: Annotated[
-        int, typer.Option(metavar="N", help="For each recruit, in the smallest unit, too.")
-    ] = 0,
+    interview_payment: Annotated[int, number("For an interview, in cents or whatever the smallest unit is.")] = 0,
+    recruiting_payment: Annotated[int, number("For each recruit, in the smallest unit, too.")] = 0,
     manager: Annotated[str, typer.Option(help="Name with which the manager logs in.")] = "manager",
     host: Annotated[
         list[str] | None,
         typer.Option(
             help="Name or address by which browsers reach the server, such as study.example.org; repeatable. This "
-            "computer always works.",
-            show_default=False,
+            "computer always works."
         ),
     ] = None,
     tls: Annotated[
@@ -66,7 +85,6 @@ def init_command(
     What is not given as an option and has no default is asked for. Everything can be changed later on the settings
     page. There is no default password: the manager follows the link and chooses one.
     """
-    needs_extra()
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.web.live.operations.opening import new_folder
@@ -83,9 +101,9 @@ def init_command(
     study = LiveFolder(folder.resolve())
     study.check_new()
     settings = Settings(
-        budget=_asked(say("Coupons for the whole study"), budget, "budget"),
-        cap=_asked(say("Most coupons for one person"), cap, "cap"),
-        name=name if name is not None else _asked_name(),
+        budget=_asked(say("Coupons for the whole study"), budget, "budget", int),
+        cap=_asked(say("Most coupons for one person"), cap, "cap", int),
+        name=_asked(say("Name of the study"), name, "name", str),
         active_after_days=active_after_days,
         valid_days=valid_days,
         interview_payment=interview_payment,
@@ -120,23 +138,15 @@ def _show_other_port(tls: bool) -> None:
         show("")
 
 
-def _asked(what: Text, given: int | None, option: str) -> int:
-    if given is not None:
-        return given
-    _check_can_ask(option)
-    return int(typer.prompt(str(what), type=int))
-
-
-def _asked_name() -> str:
-    _check_can_ask("name")
-    return str(typer.prompt(str(say("Name of the study"))))
-
-
-def _check_can_ask(option: str) -> None:
+def _asked(what: Text, given: T | None, option: str, kind: type[T]) -> T:
+    """An answer that was given as an option, or is typed now."""
     from peerfront.foundation.errors import SettingError
 
+    if given is not None:
+        return given
     if not sys.stdin.isatty():
         raise SettingError("live_command.missing", remedy=Remedy(option))
+    return kind(typer.prompt(str(what), type=kind))
 
 
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
@@ -159,7 +169,7 @@ def serve_command(
         str, typer.Option(help="Address on which the server listens; 0.0.0.0 for all of this computer.")
     ] = "127.0.0.1",
     port: PORT = 8000,
-    threads: THREADS = 8,
+    threads: Annotated[int, number("Requests that are answered at the same time.")] = 8,
     proxy: Annotated[
         str, typer.Option(help="Address of the proxy that speaks HTTPS, if the study has one (--tls of init).")
     ] = "127.0.0.1",
@@ -168,7 +178,6 @@ def serve_command(
     ] = False,
 ) -> None:
     """Serve the study to browsers, until Ctrl-C or SIGTERM; requests that have begun are answered."""
-    needs_extra()
     from peerfront.web.live.operations import opening
 
     study = opening.open_folder(folder)
@@ -183,7 +192,7 @@ def serve_command(
 def demo_command(
     folder: Annotated[
         Path | None,
-        typer.Argument(help="A folder that is kept; without one the study ends with the server.", show_default=False),
+        typer.Argument(help="A folder that is kept; without one the study ends with the server."),
     ] = None,
     port: PORT = 8000,
     browser: Annotated[
@@ -194,7 +203,6 @@ def demo_command(
 
     Passwords are drawn at random and shown once.
     """
-    needs_extra()
     import shutil
     import tempfile
 
@@ -230,7 +238,6 @@ def demo_command(
 
 def check_command(folder: FOLDER) -> None:
     """Check how the study is set up: Django's checks for a server, files that others could read, the newest events."""
-    needs_extra()
     from peerfront.web.live.operations.opening import open_folder
 
     study = open_folder(folder)
@@ -257,4 +264,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():
-    live_app.command(name)(telling_database_faults(command))
+    live_app.command(name)(live_command(command))

@@ -1,16 +1,65 @@
-"""`peerfront live` for a study's records: import, export, backup, restore, verify."""
+"""`peerfront live` for a study's records: open its folder; import, export, backup, restore, verify."""
 
+import sys
+from collections.abc import Callable
+from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened
-from peerfront.cli.options import SCHEMA, SHEET, STRICT, claim, out_path, read_settings
+from peerfront.cli import options
+from peerfront.cli.options import claim, number, out_path, output, schema_in, study_in
 from peerfront.cli.screen import show
 from peerfront.foundation.messages import Remedy
 from peerfront.words.language import say
+
+if TYPE_CHECKING:
+    from peerfront.web.live.folder import LiveFolder
+
+FOLDER = Annotated[Path, typer.Argument(help="The study's folder: its keys, its database (SQLite), its back-ups.")]
+_EXTRA = ("django", "waitress", "cryptography", "axes", "csp", "whitenoise")
+
+
+def live_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command say how to install what it needs, and that its database failed; its transaction was undone then."""
+
+    @wraps(command)
+    def checked(*arguments: Any, **options: Any) -> None:
+        from peerfront.foundation.errors import DataFileError, MissingExtra
+
+        if any(find_spec(name) is None for name in _EXTRA):
+            raise MissingExtra("peerfront live", "live")
+        try:
+            command(*arguments, **options)
+        except Exception as fault:
+            if not _is_of_the_database(fault):
+                raise
+            first_line = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            raise DataFileError("live_database.failed", problem=first_line) from None
+
+    return checked
+
+
+def _is_of_the_database(fault: Exception) -> bool:
+    """Whether the database failed, and not what it was asked for, which would be a defect of the program."""
+    database = sys.modules.get("django.db")  # not loaded before a study is opened
+    if database is None:
+        return False
+    return (
+        isinstance(fault, database.OperationalError | database.InterfaceError) or type(fault) is database.DatabaseError
+    )
+
+
+def opened(folder: Path) -> "LiveFolder":
+    """Open a study whose tables are up to date."""
+    from peerfront.web.live.operations.opening import check_migrated, open_folder
+
+    study = open_folder(folder)
+    check_migrated()
+    return study
 
 
 def import_command(
@@ -18,11 +67,11 @@ def import_command(
     file: Annotated[Path, typer.Argument(help="A file that `peerfront check` reads.")],
     site: Annotated[
         str | None,
-        typer.Option(help="Site of people for whom the file tells none; not needed with one site.", show_default=False),
+        typer.Option(help="Site of people for whom the file tells none; not needed with one site."),
     ] = None,
-    schema: SCHEMA = None,
-    sheet: SHEET = None,
-    strict: STRICT = False,
+    schema: options.SCHEMA = None,
+    sheet: options.SHEET = None,
+    strict: options.STRICT = False,
 ) -> None:
     """Continue a study that began in a spreadsheet: import its people and coupons.
 
@@ -30,13 +79,9 @@ def import_command(
     file can be imported again. If the study has no questions yet, they are made from the file's columns.
     """
     opened(folder)
-    from peerfront.data.reading import read_study
-    from peerfront.data.schema_file import read_schema
     from peerfront.web.live.operations.study_files import import_here
 
-    saved = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
-    for line in import_here(study, file.name, site):
+    for line in import_here(study_in(file, schema_in(schema), strict=strict, sheet=sheet), file.name, site):
         show(line)
 
 
@@ -55,20 +100,9 @@ def export_command(
 
 def backup_command(
     folder: FOLDER,
-    out: Annotated[
-        Path | None,
-        typer.Option(parser=out_path, metavar="PATH", help="A file outside the study's folder.", show_default=False),
-    ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Afterwards remove all but the newest N in the folder.", show_default=False),
-    ] = None,
-    with_keys: Annotated[
-        Path | None,
-        typer.Option(
-            parser=out_path, metavar="PATH", help="Also copy the secret keys, to another place.", show_default=False
-        ),
-    ] = None,
+    out: Annotated[Path | None, output("A file outside the study's folder.")] = None,
+    keep: Annotated[int | None, number("Afterwards remove all but the newest N in the folder.")] = None,
+    with_keys: Annotated[Path | None, output("Also copy the secret keys, to another place.")] = None,
 ) -> None:
     """Write a back-up while the server runs: one file with everything but the secret keys."""
     from peerfront.foundation.errors import OutputExists, SettingError
@@ -112,12 +146,10 @@ def restore_command(
         typer.Option(
             help="The study's keys.json, kept apart from its back-ups. Without it new keys are drawn, and contact "
             "details cannot be read.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
     """Restore a back-up into a new folder (or the empty database that DATABASE_URL names), and verify it."""
-    needs_extra()
     from peerfront.web.live.folder import LiveFolder
     from peerfront.web.live.operations.backup_files import BackupFile, keys_from
     from peerfront.web.live.operations.opening import new_folder
