@@ -234,14 +234,11 @@ def example_command(
     overwrite: options.OVERWRITE = False,
 ) -> None:
     """Write a made-up study (nobody in it exists) and the people who wait for coupons now."""
-    from peerfront.foundation.files import write_csv
+    from peerfront.simulation.demo_study import EXAMPLE_FILES, demo_study
 
-    claim(context, out, ("frontier.csv", "study.csv"), overwrite=overwrite)
-    from peerfront.simulation.demo_study import demo_study
-
+    claim(context, out, EXAMPLE_FILES, overwrite=overwrite)
     tables = demo_study(people, seed)  # type: ignore[arg-type] # checked there
-    for path, table in ((out / "study.csv", tables.study), (out / "frontier.csv", tables.frontier)):
-        write_csv(path, table.to_csv(index=False, lineterminator="\n"))
+    tables.write(out)
     show(
         say(
             "{people:,} people written to {study}, and the {waiting:,} of them who wait for coupons to {frontier}. "

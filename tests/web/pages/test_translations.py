@@ -91,8 +91,7 @@ def test_every_sentence_of_a_template_is_collected() -> None:
     from django.template.library import import_library
 
     engine = engines["django"].engine
-    libraries = engine.template_libraries
-    libraries["app_words"] = import_library("peerfront.web.app.templatetags.app_words")
+    engine.template_builtins.append(import_library("peerfront.web.app.app_words"))
     known = {(context, single, plural) for context, single, plural in sentences()}
     found = set()
     for path in SOURCE.rglob("templates/**/*.html"):

@@ -133,25 +133,12 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
     return {
         "problem_count": len(problems),
         "error_count": sum(problem.severity == ERROR for problem in problems),
-        "problem_kinds": [
-            {
-                "kind": kind,
-                "title": KINDS[kind].title,
-                "severity": KINDS[kind].severity,
-                "remedy": KINDS[kind].remedy,
-                "count": count,
-            }
-            for kind, count in counts.most_common()
-        ],
+        "problem_kinds": [{"kind": kind, "count": count, **vars(KINDS[kind])} for kind, count in counts.most_common()],
         "problems": [
             {
-                "kind": problem.kind,
-                "severity": problem.severity,
-                "row": problem.row,
+                **{name: getattr(problem, name) for name in ("kind", "severity", "row", "title", "remedy")},
                 "person": visible(problem.person),
-                "title": problem.title,
                 "what": problem.message,
-                "remedy": problem.remedy,
             }
             for problem in problems[:_MOST_PROBLEMS]
         ],

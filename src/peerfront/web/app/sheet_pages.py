@@ -16,7 +16,6 @@ from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder
 from peerfront.web.app.step_forms import FitForm, OrderForm, UploadForm
 from peerfront.web.app.study_steps import (
-    asked_in_the_address,
     go_first,
     is_busy,
     nobody_waits,
@@ -24,6 +23,7 @@ from peerfront.web.app.study_steps import (
     start,
     state_of,
     step_context,
+    step_form,
     waiting_file,
 )
 from peerfront.words.commands import MODEL, SCHEMA, WAITING
@@ -38,16 +38,11 @@ def fit(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "columns").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
-    choices = folder.choices
-    if request.method == "POST":
-        form = FitForm(request.POST)
-        if form.is_valid():
-            folder.choose(fit=form.entries)
-            file = str(choices["file"])
-            return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
-    else:
-        asked = asked_in_the_address(request, FitForm)
-        form = FitForm(initial={"rounds": _USUAL_ROUNDS, **choices.get("fit", {}), **asked})
+    form = step_form(request, FitForm, {"rounds": _USUAL_ROUNDS, **folder.choices.get("fit", {})})
+    if form.is_valid():
+        folder.choose(fit=form.entries)
+        file = str(folder.choices["file"])
+        return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
     return render(request, "app/fit.html", step_context("fit", form))
 
 
@@ -56,16 +51,11 @@ def sheet(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the sheet is planned with it."))
-    choices = folder.choices
-    if request.method == "POST":
-        form = OrderForm(request.POST, groups=used_groups())
-        if nobody_waits():
-            form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
-        if form.is_valid():
-            return _plan(request, form.entries)
-    else:
-        asked = asked_in_the_address(request, OrderForm)
-        form = OrderForm(initial={**_usual_order(choices), **asked}, groups=used_groups())
+    form = step_form(request, OrderForm, _usual_order(folder.choices), groups=used_groups())
+    if form.is_bound and nobody_waits():
+        form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
+    if form.is_valid():
+        return _plan(request, form.entries)
     context = step_context("sheet", form)
     by = "person" if request.GET.get("by") == "person" else "coupons"
     people = by_coupons(context["result"].get("people", ()))

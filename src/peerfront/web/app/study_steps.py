@@ -1,7 +1,8 @@
 """The steps of a study in the app: the state of each, how its job is started, and what its page shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.forms import Form
@@ -31,6 +32,7 @@ from peerfront.words.commands import (
 )
 from peerfront.words.language import language_of_the_user
 
+FormOfStep = TypeVar("FormOfStep", bound=Form)
 STEPS: tuple[tuple[str, Promise | str], ...] = (
     ("file", gettext_lazy("File")),
     ("columns", gettext_lazy("Columns")),
@@ -158,9 +160,12 @@ def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
     }
 
 
-def asked_in_the_address(request: HttpRequest, form_class: type[Form]) -> dict[str, str]:
-    """Values of form fields from the page's address, where the link of a remedy puts them."""
-    return {name: request.GET[name] for name in form_class.base_fields if name in request.GET}
+def step_form(request: HttpRequest, form: type[FormOfStep], usual: Mapping[str, Any], **arguments: Any) -> FormOfStep:
+    """The form as sent; otherwise with the usual values, and those that the link of a remedy puts in the address."""
+    if request.method == "POST":
+        return form(request.POST, request.FILES, **arguments)
+    asked = {name: request.GET[name] for name in form.base_fields if name in request.GET}
+    return form(initial={**usual, **asked}, **arguments)
 
 
 def _is_warning(line: Any) -> bool:
