@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from peerfront.data.study import Study
     from peerfront.data.study_schema import StudySchema
-    from peerfront.foundation.messages import Message
-    from peerfront.foundation.messages import Progress
+    from peerfront.foundation.messages import Message, Progress
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
 

@@ -30,8 +30,8 @@ def worlds_command(
     name: Annotated[str | None, typer.Argument(help="Describe this world; leave out to list all.")] = None,
 ) -> None:
     """List the worlds a policy can be tested in, or describe one."""
-    from peerfront.foundation.shown import visible
     from peerfront.foundation.settings import Spec
+    from peerfront.foundation.shown import visible
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
     console = new_screen()
