@@ -34,7 +34,7 @@ from peerfront.web.live.rules.effects import Contradiction, Effects, effects
 from peerfront.web.live.rules.events import AnswersErased, Event
 from peerfront.web.live.rules.records import R
 from peerfront.web.live.rules.requests import ImportPeople, Request
-from peerfront.web.live.rules.situation import bad_identifier
+from peerfront.web.live.rules.situation import is_identifier
 
 TRIES = 5
 TRIES_BEFORE = 3
@@ -114,7 +114,7 @@ class RequestRecords(DatabaseRecords):
     def _read_study(self, request: Request) -> tuple[int, str]:
         """Read in one statement what every request needs: the study, the site, the last event, and earlier answers."""
         newest = models.Event.objects.order_by("-number")
-        site = None if bad_identifier("site", request.site or "") else request.site  # invalid names are not looked up
+        site = request.site if is_identifier(request.site or "") else None  # invalid names are not looked up
         key = request.key if is_request_key(request.key) else ""
         stored = (
             models.Study.objects.filter(pk=1)

@@ -107,3 +107,11 @@ class Refusal:
 def refusal(reason: Reason, **arguments: object) -> Refusal:
     """Make a refusal; numbers, days and names become text."""
     return Refusal(reason, tuple((name, str(value)) for name, value in sorted(arguments.items())))
+
+
+class Refuse(Exception):
+    """Raised by a rule that refuses the request."""
+
+    def __init__(self, reason: Reason, **arguments: object) -> None:
+        super().__init__(reason)
+        self.refusal = refusal(reason, **arguments)
