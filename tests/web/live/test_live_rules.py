@@ -314,7 +314,7 @@ def test_every_reason_to_refuse(study, reason) -> None:
     assert isinstance(answer, Refused)
     assert answer.reason is reason
     assert words in str(answer.refusal), str(answer.refusal)
-    assert answer.what_to_do
+    assert str(answer.refusal.messages[1])
     assert "{" not in str(answer.refusal)
     if reason is Reason.KEY_REUSED:
         assert answer.events == ()

@@ -63,10 +63,6 @@ class Refused:
     def reason(self) -> Reason:
         return self.refusal.reason
 
-    @property
-    def what_to_do(self) -> str:
-        return self.refusal.what_to_do
-
 
 Answer = Accepted | Refused
 
