@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import read_dates
-from peerfront.data.calendar.study_calendar import still_open
 from peerfront.data.problems import Problem, in_file_order, noted, stop_on
+from peerfront.data.read.dates import read_dates
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import Links, link_coupons, link_recruiters
 from peerfront.data.read.listing import Listing, list_table, of_people
@@ -23,6 +22,7 @@ from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, ReadS
 from peerfront.data.read.recognition import layout_in, recognised
 from peerfront.data.read.shaping import shape
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import still_open
 from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.messages import Message, Remedy
 from peerfront.foundation.r_tables import is_r_data

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
+from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.foundation.messages import Message
 from peerfront.foundation.trees import NOBODY as NOBODY
 from peerfront.foundation.trees import Trees

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import peerfront
-from peerfront.data.calendar.dates import date_text
+from peerfront.data.read.dates import date_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError

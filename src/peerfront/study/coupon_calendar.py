@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import FEW_MISSING, date_text
+from peerfront.data.read.dates import FEW_MISSING, date_text
 from peerfront.data.study import Study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError

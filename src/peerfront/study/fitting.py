@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
-from peerfront.data.calendar.dates import date_text
 from peerfront.data.columns.column_findings import Vetted
+from peerfront.data.read.dates import date_text
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study

@@ -16,7 +16,7 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import EPOCH
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import EPOCH, date_text
-from peerfront.data.calendar.study_calendar import open_coupons
+from peerfront.data.read.dates import EPOCH, date_text
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import open_coupons
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import note
 from peerfront.foundation.stored import rounded_counts

@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.calendar.dates import EPOCH
 from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text

@@ -20,8 +20,8 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from peerfront.data.calendar.dates import EPOCH
 from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import coupon_counts, waiting_people
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import coupon_counts, waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Progress, note, part_of, warning
 from peerfront.foundation.spreadsheets import csv_text
