@@ -18,7 +18,7 @@ import pandas as pd
 
 from peerfront.data.read.coupon_codes import are_marks, are_seed_marks, code_shape
 from peerfront.data.read.listing import VOCABULARY, guess_columns, layout_of, named_like, need_columns, texts
-from peerfront.data.read.read_settings import COUPONS, RECRUITER, Columns
+from peerfront.data.read.read_settings import AUTO, COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
@@ -81,9 +81,9 @@ def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     frame = shaped.table.frame
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
     needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}
-    possible = (needed[wanted],) if wanted else tuple(needed.values())
+    possible = tuple(needed.values()) if wanted == AUTO else (needed[wanted],)
     offer = None if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns)
-    layout = wanted or layout_of(columns, source, header, offer)
+    layout = layout_of(columns, source, header, offer) if wanted == AUTO else wanted
     need_columns(columns, needed[layout], source, header, offer)
     return layout
 
