@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from peerfront.experiments.planning_world import Preparation
-from peerfront.experiments.policies import prepare_policy
+from peerfront.experiments.policies import Preparation, prepare_policy
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import Spec
 from peerfront.models.offspring.generator_choice import fit_offspring

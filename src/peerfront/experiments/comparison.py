@@ -15,8 +15,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.planning_world import Discounts, Preparation, check_models, planning_world
-from peerfront.experiments.policies import policy_entry, prepare_policy
+from peerfront.experiments.planning_world import check_models, planning_world
+from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import SettingError

@@ -9,7 +9,6 @@ world, and recruits of a slow generator are drawn only once.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -22,32 +21,7 @@ from peerfront.foundation.settings import Option, Spec, one_of
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.stored_models import generator_class, kind_of, restored_schema, stored_schema
-from peerfront.problem import BranchingWorld, History, OffspringModel, ResponseModel, Rules, World
-
-POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """What a policy may know before it plays."""
-
-    planning_world: World
-    rules: Rules
-    discount: float
-    discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
-    seed: int
-
-
-class Discounts(Enum):
-    """What the discount means to a policy, and so how its work is divided."""
-
-    IGNORED = "ignored"
-    """One set of episodes serves every discount."""
-    SEPARATE = "separate"
-    """Each discount is prepared and played on its own."""
-    TOGETHER = "together"
-    """One preparation serves every discount, so they are best done together."""
-
+from peerfront.problem import BranchingWorld, FirstRecruits, History, OffspringModel, ResponseModel, World
 
 MODELS = ("oracle", "learned", "learned-paper")
 _OPTIONS = {
@@ -72,16 +46,6 @@ def check_models(models: str) -> tuple[str, str] | None:
     offspring = options.get("offspring", "diffusion-paper" if paper else "auto")
     one_of(note("kinds.generator_of_recruits"), offspring, _OFFSPRING)
     return None if spec.name == "oracle" else (response, offspring)
-
-
-@dataclass(frozen=True, eq=False)
-class _FirstRecruits:
-    """First recruits come from the true world: a study knows them before it plans."""
-
-    world: World
-
-    def sample(self, luck: Luck) -> Codes:
-        return self.world.population(luck)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,17 +123,6 @@ def _recruit_names(parents: Codes, keys: Keys) -> Keys:
 NO_SECTION = StoreSection(NO_STORE, "")
 
 
-def with_independent_referrals(world: World) -> World:
-    """The world itself if referrals are independent there, else its models without its memory.
-
-    A finite network remembers who has been recruited, so an episode cannot start from any state; learning a value from
-    simulated returns needs that.
-    """
-    if isinstance(world, BranchingWorld):
-        return world
-    return BranchingWorld(world.name, world.schema, world.response, world.offspring, _FirstRecruits(world))
-
-
 @lru_cache(maxsize=2)
 def planning_world(
     world: World, models: str, seed: int, asks_recruits: bool = False, section: StoreSection = NO_SECTION
@@ -199,7 +152,7 @@ def planning_world(
 
     offspring = _FittedWhenNeeded(history, generator, seed, section)
     response = section.find_or_make("capacity", fitted, CAPACITY)
-    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, _FirstRecruits(world))
+    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, FirstRecruits(world))
 
 
 # Fitted models as data, for the store of results -----------------------------------------------------------------
