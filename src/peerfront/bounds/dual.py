@@ -31,21 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.bounds.clairvoyant import Estimate
-from peerfront.bounds.price_index import (
-    Array,
-    BoundSettings,
-    Chances,
-    InheritsByField,
-    PriceIndex,
-    chances_that_matter,
-    exact_price_index,
-)
+from peerfront.bounds.price_index import Array, Chances, PriceIndex, chances_that_matter
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.randomness import Luck, named_generator, named_luck
+from peerfront.foundation.randomness import Luck
 from peerfront.gfp.states import StateBatch, sampled_recruits
-from peerfront.problem import Allocation, OffspringModel, ResponseModel, Rules, State, World
+from peerfront.problem import Allocation, OffspringModel, ResponseModel, State
 
 _FINER_PRICES = 16  # prices tried between the neighbours of the best
 _CELLS_AT_ONCE = 1 << 22  # people times prices held in memory
@@ -55,7 +47,6 @@ _RECRUITS_TO_CHOOSE, _RECRUITS = (6, 2, 1), (12, 4, 2)  # of each person, by gen
 _SAMPLED_PRICES = 16
 _PEOPLE = 200  # who stand for all
 _CHOICES = 2  # samples that choose the price
-_TABULATED = 16_384  # sampled recruits from which tables of a generator that has none are made
 _COUNTED_BY_KIND = 1_000  # people above which those who are alike are counted together
 
 
@@ -293,27 +284,3 @@ def _batch(states: Sequence[State]) -> StateBatch:
     budgets = np.array([state.remaining_budget for state in states], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum([len(state.frontier) for state in states])])
     return StateBatch(budgets, first, np.concatenate([state.frontier.covariates for state in states]))
-
-
-def price_index_policy(world: World, rules: Rules, discount: float, seed: int) -> PriceIndexPolicy:
-    """The policy in a planning world; a world whose index fits in no table is refused."""
-    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person)
-    offspring = _inherited_by_field(world, seed)
-    index = exact_price_index(world.response, offspring, world.schema, discount, rules.rounds, settings)
-    if index is None:
-        raise SettingError("prices.no_table", policy="price_index", world=world.name)
-    return PriceIndexPolicy(index)
-
-
-def _inherited_by_field(world: World, seed: int) -> OffspringModel:
-    """The offspring model with a table for each field; made from samples where the model is none."""
-    from peerfront.models.offspring.inheritance_tables import fit_inheritance
-    from peerfront.models.offspring.pairs import Pairs
-
-    offspring: OffspringModel = getattr(world.offspring, "model", world.offspring)  # fitted when it is needed
-    if isinstance(offspring, InheritsByField):
-        return offspring
-    rng = named_generator("parents of price tables", seed)
-    parents = np.stack([rng.integers(0, size, _TABULATED) for size in world.schema.sizes], axis=1).astype(np.int16)
-    children = offspring.sample(parents, named_luck(("recruits of price tables", seed), _TABULATED))
-    return fit_inheritance(Pairs(world.schema, parents, children))

@@ -14,9 +14,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from peerfront.experiments.store import NO_STORE, Form, StoreSection
-from peerfront.foundation.covariates import Codes
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import note
-from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
+from peerfront.foundation.randomness import Keys, Luck, fold, named_generator, named_luck
 from peerfront.foundation.settings import Option, Spec, one_of
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
@@ -32,6 +32,7 @@ _CAPACITY = ("default", "paper")
 TABLES_OF_DIFFUSION = "diffusion-paper-tables"
 _OFFSPRING = ("auto", "inheritance", "softmax", "masked", "diffusion", "diffusion-paper", TABLES_OF_DIFFUSION)
 _TABULATED = 8192  # recruits of the paper's diffusion from which its tables are made
+_PRICED = 16_384  # recruits from which tables of prices are made where a generator has no tables
 
 
 def check_models(models: str) -> tuple[str, str] | None:
@@ -75,13 +76,29 @@ class _FittedWhenNeeded:
 
 
 def _tabulated(model: OffspringModel, history: History) -> OffspringModel:
-    """Inheritance tables, field by field, of what a slow generator draws: its errors stay, its seconds do not."""
+    """Tables of what a slow generator draws for parents like those of the history."""
+    parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
+    return _tables_of(model, history.schema, parents, named_luck(("tables of a generator",), _TABULATED))
+
+
+def inherited_by_field(world: World, seed: int) -> OffspringModel:
+    """The offspring model of a world with a table for each field; made from samples where the model has none."""
+    from peerfront.bounds.price_index import InheritsByField
+
+    offspring: OffspringModel = getattr(world.offspring, "model", world.offspring)  # fitted when it is needed
+    if isinstance(offspring, InheritsByField):
+        return offspring
+    rng = named_generator("parents of price tables", seed)
+    parents = np.stack([rng.integers(0, size, _PRICED) for size in world.schema.sizes], axis=1).astype(np.int16)
+    return _tables_of(offspring, world.schema, parents, named_luck(("recruits of price tables", seed), _PRICED))
+
+
+def _tables_of(model: OffspringModel, schema: Schema, parents: Codes, luck: Luck) -> OffspringModel:
+    """Inheritance tables, field by field, of what a generator draws: its errors stay, its seconds do not."""
     from peerfront.models.offspring.inheritance_tables import fit_inheritance
     from peerfront.models.offspring.pairs import Pairs
 
-    parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
-    children = model.sample(parents, named_luck(("tables of a generator",), _TABULATED))
-    return fit_inheritance(Pairs(history.schema, parents, children))
+    return fit_inheritance(Pairs(schema, parents, model.sample(parents, luck)))
 
 
 _MAX_REMEMBERED = 1_000_000  # people; some 250 bytes each

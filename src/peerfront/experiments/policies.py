@@ -37,7 +37,16 @@ from peerfront.foundation.settings import (
     proportion,
     whole_number,
 )
-from peerfront.problem import Allocation, Policy, Rules, State, World, ask, ask_many, with_independent_referrals
+from peerfront.problem import (
+    Allocation,
+    Policy,
+    Rules,
+    State,
+    World,
+    ask,
+    ask_many,
+    with_independent_referrals,
+)
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
 
@@ -288,9 +297,17 @@ class Renamed:
 
 
 def _price_index(preparation: Preparation) -> Policy:
-    from peerfront.bounds.dual import price_index_policy
+    from peerfront.bounds.dual import PriceIndexPolicy
+    from peerfront.bounds.price_index import BoundSettings, exact_price_index
+    from peerfront.experiments.planning_world import inherited_by_field
 
-    return price_index_policy(preparation.planning_world, preparation.rules, preparation.discount, preparation.seed)
+    world, rules = preparation.planning_world, preparation.rules
+    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person)
+    offspring = inherited_by_field(world, preparation.seed)
+    index = exact_price_index(world.response, offspring, world.schema, preparation.discount, rules.rounds, settings)
+    if index is None:
+        raise SettingError("prices.no_table", policy="price_index", world=world.name)
+    return PriceIndexPolicy(index)
 
 
 # Reinforcement learning --------------------------------------------------------------------------------------------
