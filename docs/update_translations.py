@@ -39,9 +39,17 @@ KEYWORDS = {
 OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "made_at", "outcome", "population",
             "there_before", "whole")  # fmt: skip
 """Details of notes in the audit."""
-NAMED_FIRST = ("bad_text", "bad_identifier", "out_of_range", "staff_note", "member_note")
+NAMED_FIRST = (
+    "check_text",
+    "check_identifier",
+    "check_range",
+    "check_distinct",
+    "_BadEntry",
+    "staff_note",
+    "member_note",
+)
 """Functions whose first argument is a name that people read."""
-NAMING_FAULTS = ("fault", "fault_of_questions", "_entry", "_coupon", "_difference")
+NAMING_FAULTS = ("fault", "fault_of_questions", "_difference")
 """Functions that return the name of what is wrong."""
 Sentence = tuple[str | None, str, str | None]
 """Context, sentence, and its plural."""
@@ -137,7 +145,7 @@ def _names_in(module: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in NAMED_FIRST and node.args:
                 found |= _texts(node.args[0])
-            elif node.func.id == "refusal":
+            elif node.func.id in ("refusal", "Refuse"):
                 found |= {text for each in node.keywords if each.arg == "name" for text in _texts(each.value)}
     return found
 

@@ -9,6 +9,7 @@ from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason, Refuse
 from peerfront.web.live.rules.situation import (
     Situation,
+    check_distinct,
     check_identifier,
     check_range,
     check_reason,
@@ -142,9 +143,7 @@ def check_answers(answers: Answers, network_size: int | None) -> None:
     check_range("number_of_answers", len(answers), 0, MOST_ANSWERS)
     if network_size is not None:
         check_range("network_size", network_size, 0, LARGEST_NETWORK)
-    names = [name for name, _ in answers]
-    if len(set(names)) != len(names):
-        raise Refuse(Reason.TWICE, name="question")
+    check_distinct("question", [name for name, _ in answers])
     for name, answer in answers:
         check_text("question", name, longest=100, needed=True)
         check_text("answer", answer)

@@ -157,6 +157,12 @@ def check_text(name: str, text: str, *, longest: int = LONGEST_TEXT, needed: boo
         raise Refuse(Reason.TEXT_LENGTH, name=name, length=len(text), least=int(needed), most=longest)
 
 
+def check_distinct(name: str, texts: list[str]) -> None:
+    """Refuse a text that is given twice."""
+    if len(set(texts)) != len(texts):
+        raise Refuse(Reason.TWICE, name=name)
+
+
 def check_reason(why: str) -> None:
     """Refuse a missing or very long reason."""
     if not why.strip():

@@ -12,6 +12,7 @@ from peerfront.web.live.rules.records import PersonRow, PlanRow, PlanStatus
 from peerfront.web.live.rules.refusals import Reason, Refuse
 from peerfront.web.live.rules.situation import (
     Situation,
+    check_distinct,
     check_identifier,
     check_range,
     check_reason,
@@ -88,15 +89,10 @@ def _check_settings(settings: Settings) -> None:
 
 def _check_details(details: tuple[tuple[str, str], ...]) -> None:
     check_range("number_of_details", len(details), 0, MOST_DETAILS)
-    _check_distinct([name for name, _ in details], "detail")
+    check_distinct("detail", [name for name, _ in details])
     for name, value in details:
         check_identifier("detail", name)
         check_text("detail", value)
-
-
-def _check_distinct(names: list[str], what: str) -> None:
-    if len(set(names)) != len(names):
-        raise Refuse(Reason.TWICE, name=what)
 
 
 @rule
@@ -109,7 +105,7 @@ def propose_plan(situation: Situation, wish: requests.ProposePlan) -> tuple[Fact
     check_range("seed", wish.seed, 0, LARGEST_SEED)
     check_range("number_of_lines", len(wish.lines), 0, MOST_LINES)
     names = [line.person for line in wish.lines]
-    _check_distinct(names, "person")
+    check_distinct("person", names)
     for line in wish.lines:
         check_identifier("person", line.person)
         check_planned(line)
@@ -131,7 +127,7 @@ def change_plan(situation: Situation, wish: requests.ChangePlan) -> tuple[Fact, 
     check_reason(wish.why)
     changed = dict(wish.lines)
     check_range("number_of_changes", len(wish.lines), 1, MOST_LINES)
-    _check_distinct([person for person, _ in wish.lines], "person")
+    check_distinct("person", [person for person, _ in wish.lines])
     for person, coupons in changed.items():
         check_identifier("person", person)
         check_range("coupons", coupons, 0, LARGEST_CAP)
