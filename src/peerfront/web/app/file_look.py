@@ -181,7 +181,6 @@ def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, A
                 "used": name in used,
                 "sensitive": is_sensitive(reason),
                 "reason": reason or "",
-                "kind": "" if rule is None else "bands" if rule.cuts else "categories",
                 "categories": [] if rule is None else list(rule.categories[:50]),
                 "missing": missing.get(name, 0),
             }

@@ -1,7 +1,6 @@
 """The pages that fit a model and make this round's sheet: who gets how many coupons, why, and the alternatives."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -80,7 +79,6 @@ def sheet(request: HttpRequest) -> HttpResponse:
             "waiting": waiting_file(),
             "nobody_waits": nobody_waits(),
             "own_waiting": waiting_file() != WAITING,
-            "upload": UploadForm(),
         },
     )
 
@@ -145,72 +143,28 @@ def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -int(row["coupons"]))
 
 
-# The curve of spends -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another number of coupons this round, and the recruits it would lose."""
-
-    spend: int
-    value: float
-    lost: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What every number of coupons this round would bring, and a picture of it."""
-
-    alternatives: tuple[Alternative, ...]
-    spend: int
-    """Coupons on the sheet."""
-
-    @property
-    def best(self) -> Alternative:
-        return max(self.alternatives, key=lambda each: each.value)
-
-    @property
-    def low(self) -> int:
-        return self.alternatives[0].spend
-
-    @property
-    def high(self) -> int:
-        return self.alternatives[-1].spend
-
-    @property
-    def points(self) -> str:
-        return " ".join(f"{self._x(each.spend):.1f},{self._y(each.value):.1f}" for each in self.alternatives)
-
-    @property
-    def marks(self) -> list[tuple[float, float, str]]:
-        """The positions in the picture of the best number and of the sheet's, with their labels."""
-        places = {each.spend: each for each in self.alternatives}
-        own = places.get(self.spend, self.best)
-        return [
-            (self._x(self.best.spend), self._y(self.best.value), "best"),
-            (self._x(own.spend), self._y(own.value), "chosen"),
-        ]
-
-    @property
-    def losses(self) -> dict[str, float]:
-        """The recruits that each number would lose, for the slider."""
-        return {str(each.spend): round(each.lost, 2) for each in self.alternatives}
-
-    def _x(self, spend: int) -> float:
-        return _EDGE + (_WIDTH - 2 * _EDGE) * (spend - self.low) / max(self.high - self.low, 1)
-
-    def _y(self, value: float) -> float:
-        least = min(each.value for each in self.alternatives)
-        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - least) / max(self.best.value - least, 1e-9)
-
-
-def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> Curve | None:
-    """The curve of spends; None if there is nothing to choose."""
-    values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
+def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> dict[str, Any] | None:
+    """What every number of coupons this round would bring, and a picture of it; None if there is nothing to choose."""
+    values = dict(sorted((int(row["spend"]), float(row["value"])) for row in rows))
     if len(values) < 2:
         return None
-    best = max(value for _, value in values)
-    return Curve(tuple(Alternative(number, value, best - value) for number, value in values), spend)
+    low, high, best = min(values), max(values), max(values, key=lambda number: values[number])
+    least, most = min(values.values()), values[best]
+
+    def place(number: int) -> tuple[float, float]:
+        x = _EDGE + (_WIDTH - 2 * _EDGE) * (number - low) / max(high - low, 1)
+        y = _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (values[number] - least) / max(most - least, 1e-9)
+        return x, y
+
+    return {
+        "low": low,
+        "high": high,
+        "best": best,
+        "points": " ".join("{:.1f},{:.1f}".format(*place(number)) for number in values),
+        "marks": [(*place(best), "best"), (*place(spend if spend in values else best), "chosen")],
+        "alternatives": [{"spend": number, "value": value, "lost": most - value} for number, value in values.items()],
+        "losses": {str(number): round(most - value, 2) for number, value in values.items()},  # for the slider
+    }
 
 
 pages = [
