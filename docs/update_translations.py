@@ -33,6 +33,7 @@ KEYWORDS = {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
     "say": None,
+    "tell": None,
     "warn": None,
     "say_n": (1, 2),
 }

@@ -8,7 +8,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, number, output, schema_in, study_in
-from peerfront.cli.screen import cell, new_screen, show, show_written
+from peerfront.cli.screen import cell, new_screen, show, show_written, tell
 from peerfront.words.language import marked, n_people, say, say_n
 from peerfront.words.result_files import CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
 
@@ -86,19 +86,18 @@ def check_command(
     if waiting is not None:
         n = write_waiting(waiting, study)
         show("")
-        show(say("Written: {file} (people who wait for coupons: {n:,}).", file=waiting, n=n))
+        tell("Written: {file} (people who wait for coupons: {n:,}).", file=waiting, n=n)
     if out is not None:
         write_check(out, study, summary, study_schema, reasons, names)
         show_written(out, names)
         if saved is None:
-            look_again = say(
+            tell(
                 "Edit schema.toml there (leave out columns, name categories), then look again with --schema {file}.",
                 file=out / SCHEMA_FILE,
             )
-            show(look_again)
     elif saved is None and waiting is None:
         show("")
-        show(say("Keep this, with a schema to edit: add --out FOLDER."))
+        tell("Keep this, with a schema to edit: add --out FOLDER.")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:
@@ -214,7 +213,7 @@ def convert_command(
     claim(context, out, overwrite=overwrite, inputs=(file, schema), make_folder=False)
     study = study_in(file, schema_in(schema), strict=strict)
     write_study(study, out, to, overwrite=overwrite)
-    show(say("{people} written to {file}.", people=n_people(len(study)), file=out))
+    tell("{people} written to {file}.", people=n_people(len(study)), file=out)
     if study.problems:
         show(
             say_n(
@@ -239,14 +238,12 @@ def example_command(
     claim(context, out, EXAMPLE_FILES, overwrite=overwrite)
     tables = demo_study(people, seed)  # type: ignore[arg-type] # checked there
     tables.write(out)
-    show(
-        say(
-            "{people:,} people written to {study}, and the {waiting:,} of them who wait for coupons to {frontier}. "
-            "Nobody in them exists.\nNext: {command}",
-            people=len(tables.study),
-            study=out / "study.csv",
-            waiting=len(tables.frontier),
-            frontier=out / "frontier.csv",
-            command=f"peerfront check {out / 'study.csv'} --out {out / 'checked'}",
-        )
+    tell(
+        "{people:,} people written to {study}, and the {waiting:,} of them who wait for coupons to {frontier}. "
+        "Nobody in them exists.\nNext: {command}",
+        people=len(tables.study),
+        study=out / "study.csv",
+        waiting=len(tables.frontier),
+        frontier=out / "frontier.csv",
+        command=f"peerfront check {out / 'study.csv'} --out {out / 'checked'}",
     )

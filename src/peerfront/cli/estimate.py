@@ -20,8 +20,7 @@ def estimate_command(
     strata: Annotated[
         list[str] | None,
         text(
-            "FIELD",
-            "The column by which coupons were given out; repeatable. Otherwise the number of coupons issued.",
+            "FIELD", "The column by which coupons were given out; repeatable. Otherwise the number of coupons issued."
         ),
     ] = None,
     sheet: Annotated[
@@ -32,8 +31,7 @@ def estimate_command(
         ),
     ] = None,
     decisions: Annotated[
-        Path | None,
-        text("FILE", "Take strata from this decision log: of `plan --decisions`, or the folder of `week`."),
+        Path | None, text("FILE", "Take strata from this decision log: of `plan --decisions`, or the folder of `week`.")
     ] = None,
     interval: Annotated[
         str, text("KIND", "How intervals are made: neighbourhood or tree (bootstrap).")

@@ -7,8 +7,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import number, output, schema_in, shown_progress, study_in, text
-from peerfront.cli.screen import show
-from peerfront.words.language import say
+from peerfront.cli.screen import show, tell
 
 
 def fit_command(
@@ -19,8 +18,7 @@ def fit_command(
     discount: Annotated[float, typer.Option(help="Worth of a recruit a round later; 1 for the same.")] = 1.0,
     rounds: Annotated[float, number("Most rounds that are left, this one included.")] = 5,
     max_per_person: Annotated[
-        float | None,
-        number("Most coupons for one person; otherwise 3, or fewer if hardly anybody in the study had 3."),
+        float | None, number("Most coupons for one person; otherwise 3, or fewer if hardly anybody in the study had 3.")
     ] = None,
     round_cap: Annotated[float | None, number("Most coupons in one round.")] = None,
     people: Annotated[
@@ -77,10 +75,8 @@ def fit_command(
     for line in fitted.summary.lines():
         show(line)
     show("")
-    show(
-        say(
-            "Written to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {budget}",
-            out=str(out),
-            budget=settings.budget,
-        )
+    tell(
+        "Written to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {budget}",
+        out=str(out),
+        budget=settings.budget,
     )

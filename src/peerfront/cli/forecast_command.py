@@ -124,8 +124,7 @@ def backtest_command(
     preset: options.PRESET = None,
     strict: options.STRICT = False,
     out: Annotated[
-        Path | None,
-        output("Folder for tables (CSV), words and picture; a run that was stopped goes on there."),
+        Path | None, output("Folder for tables (CSV), words and picture; a run that was stopped goes on there.")
     ] = None,
     overwrite: options.OVERWRITE = False,
 ) -> None:

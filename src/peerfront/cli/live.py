@@ -19,7 +19,7 @@ from peerfront.cli.live_records import (
     verify_command,
 )
 from peerfront.cli.options import number, text
-from peerfront.cli.screen import show
+from peerfront.cli.screen import show, tell
 from peerfront.foundation.messages import Remedy, note
 from peerfront.words.language import Text, say
 
@@ -57,10 +57,7 @@ def init_command(
     name: Annotated[str | None, typer.Option(help="What pages call the study.")] = None,
     budget: Annotated[int | None, number("Coupons for the whole study.")] = None,
     cap: Annotated[int | None, number("Most coupons for one person.")] = None,
-    site: Annotated[
-        list[str] | None,
-        text("SHORT=NAME", "A site, such as north='North clinic'; repeatable."),
-    ] = None,
+    site: Annotated[list[str] | None, text("SHORT=NAME", "A site, such as north='North clinic'; repeatable.")] = None,
     timezone: Annotated[str, typer.Option(help="Days on coupons are days here, such as Europe/Lisbon.")] = "UTC",
     valid_days: Annotated[int, number("Days on which a coupon is valid.")] = 28,
     active_after_days: Annotated[int, number("Days from issue to the first day on which a coupon is valid.")] = 0,
@@ -116,25 +113,22 @@ def init_command(
         from peerfront.web.live.operations.staff import begin_with_manager, new_link
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
-    show(say("{name} begins in {path}.", name=settings.name, path=study.path))
+    tell("{name} begins in {path}.", name=settings.name, path=study.path)
     show("")
-    show(say("Start the server:  {command}", command=f"peerfront live serve {quote(str(folder))}"))
+    tell("Start the server:  {command}", command=f"peerfront live serve {quote(str(folder))}")
     days = link.valid.days
-    show(say("Then follow this link, once and within {days} days, to choose the manager's password:", days=days))
+    tell("Then follow this link, once and within {days} days, to choose the manager's password:", days=days)
     show(f"\n  {link.address}\n")
     _show_other_port(tls)
-    show(
-        say(
-            "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be "
-            "read.",
-            path=study.path / "keys.json",
-        )
+    tell(
+        "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be read.",
+        path=study.path / "keys.json",
     )
 
 
 def _show_other_port(tls: bool) -> None:
     if not tls:
-        show(say("If you serve the study with another --port, write it in place of 8000."))
+        tell("If you serve the study with another --port, write it in place of 8000.")
         show("")
 
 
@@ -158,7 +152,7 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
     days = link.valid.days
-    show(say("This link lets {user} choose a password, once and within {days} days:", user=user, days=days))
+    tell("This link lets {user} choose a password, once and within {days} days:", user=user, days=days)
     show(f"\n  {link.address}\n")
     _show_other_port(study.serving.tls)
 
@@ -191,8 +185,7 @@ def serve_command(
 
 def demo_command(
     folder: Annotated[
-        Path | None,
-        typer.Argument(help="A folder that is kept; without one the study ends with the server."),
+        Path | None, typer.Argument(help="A folder that is kept; without one the study ends with the server.")
     ] = None,
     port: PORT = 8000,
     browser: Annotated[
@@ -213,12 +206,12 @@ def demo_command(
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
-        show(say("Making up three weeks of a study ..."))
+        tell("Making up three weeks of a study ...")
         with new_folder(LiveFolder(place), Serving()):
             from peerfront.web.live.operations.demo import make_demo
 
             logins = make_demo()
-        show(say("Log in as one of these (the passwords were drawn for you and are shown only now):"))
+        tell("Log in as one of these (the passwords were drawn for you and are shown only now):")
         width = max(len(each.member.name) for each in logins)
         for each in logins:
             show(f"  {each.member.name:<{width}}  {each.password}")
@@ -226,7 +219,7 @@ def demo_command(
         from peerfront.web.live.planning.planning_jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
-        show(say("A plan is being made in the background; in about a minute the coordinator can look at it."))
+        tell("A plan is being made in the background; in about a minute the coordinator can look at it.")
         try:
             serve(LiveFolder(place), "127.0.0.1", port, tell=show, browser=browser)
         finally:
@@ -248,7 +241,7 @@ def check_command(folder: FOLDER) -> None:
         show(f"- {each}")
     if found:
         raise typer.Exit(1)
-    show(say("Nothing to mend. `peerfront live verify` compares every row with the events."))
+    tell("Nothing to mend. `peerfront live verify` compares every row with the events.")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -12,7 +12,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, number, out_path, output, schema_in, study_in
-from peerfront.cli.screen import show
+from peerfront.cli.screen import show, tell
 from peerfront.foundation.messages import Remedy
 from peerfront.words.language import say
 
@@ -66,8 +66,7 @@ def import_command(
     folder: FOLDER,
     file: Annotated[Path, typer.Argument(help="A file that `peerfront check` reads.")],
     site: Annotated[
-        str | None,
-        typer.Option(help="Site of people for whom the file tells none; not needed with one site."),
+        str | None, typer.Option(help="Site of people for whom the file tells none; not needed with one site.")
     ] = None,
     schema: options.SCHEMA = None,
     sheet: options.SHEET = None,
@@ -119,22 +118,20 @@ def backup_command(
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest
     size = path.stat().st_size / 1e6
-    show(say("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size))
+    tell("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size)
     head = made.about.head
-    show(say("Its last event has the hash {head}. Write it down, to compare it after a restore.", head=head))
+    tell("Its last event has the hash {head}. Write it down, to compare it after a restore.", head=head)
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
-            show(say("Removed {name}.", name=gone.name))
+            tell("Removed {name}.", name=gone.name)
     if with_keys is not None:
         from peerfront.foundation.files import write_bytes
 
         write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
-        show(
-            say(
-                "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
-                "who has the keys can make logins.",
-                path=with_keys,
-            )
+        tell(
+            "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
+            "who has the keys can make logins.",
+            path=with_keys,
         )
 
 
@@ -145,7 +142,7 @@ def restore_command(
         Path | None,
         typer.Option(
             help="The study's keys.json, kept apart from its back-ups. Without it new keys are drawn, and contact "
-            "details cannot be read.",
+            "details cannot be read."
         ),
     ] = None,
 ) -> None:
@@ -161,32 +158,26 @@ def restore_command(
         from peerfront.web.live.operations.restoring import restore
 
         restored = restore(file, study)
-    show(
-        say(
+    tell(
             "Restored and verified: {events:,} events, {rows:,} rows that follow from them, {staff:,} users, "
             "{contacts:,} contact details.",
             events=restored.events, rows=restored.rows, staff=restored.staff, contacts=restored.contacts,
-        )
-    )  # fmt: skip
-    show(say("The last event has the hash {head}.", head=restored.head))
+        )  # fmt: skip
+    tell("The last event has the hash {head}.", head=restored.head)
     if given is None:
-        show(
-            say(
-                "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
-                "keys.json: restore with --keys."
-            )
+        tell(
+            "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
+            "keys.json: restore with --keys."
         )
     else:
-        show(say("All files are as its manifest says, which is signed with the study's keys."))
+        tell("All files are as its manifest says, which is signed with the study's keys.")
     if restored.unreadable:
-        show(
-            say(
-                "{number:,} contact details cannot be read with these keys: restore again with --keys keys.json of the "
-                "study.",
-                number=restored.unreadable,
-            )
+        tell(
+            "{number:,} contact details cannot be read with these keys: restore again with --keys keys.json of the "
+            "study.",
+            number=restored.unreadable,
         )
-    show(say("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}"))
+    tell("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}")
 
 
 def verify_command(folder: FOLDER) -> None:
@@ -195,11 +186,11 @@ def verify_command(folder: FOLDER) -> None:
     from peerfront.web.live.records.verification import verify
 
     found = verify()
-    show(say("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows))
+    tell("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows)
     show(found.head)
     if not found.whole:
         for fault in found.faults:
             show(f"- {fault}", err=True)
         show(say("The records were changed by something else than peerfront. Restore a back-up."), err=True)
         raise typer.Exit(1)
-    show(say("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere."))
+    tell("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")

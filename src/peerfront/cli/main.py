@@ -30,16 +30,7 @@ from peerfront.cli.screen import Shown, show
 from peerfront.cli.week_command import week_command
 from peerfront.foundation.errors import PeerfrontError, UnknownName
 from peerfront.foundation.shown import lose_nothing, visible_message
-from peerfront.words.language import (
-    LANGUAGES,
-    Medium,
-    Text,
-    catalogue,
-    joined,
-    language_of_the_user,
-    say,
-    speaking,
-)
+from peerfront.words.language import LANGUAGES, Medium, Text, catalogue, joined, language_of_the_user, say, speaking
 
 BAD_INPUT = 2
 _LANGUAGE = "--language"

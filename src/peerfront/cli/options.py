@@ -139,8 +139,7 @@ PRIOR = Annotated[
 
 # What stands above sheets and reports.
 STUDY = Annotated[
-    str | None,
-    typer.Option("--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's."),
+    str | None, typer.Option("--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's.")
 ]
 DATE = Annotated[str | None, text("DATE", "Day of the hand-out, such as 2026-03-02; otherwise today.")]
 ROUND = Annotated[

@@ -7,7 +7,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, heading_of, number, order_of, output
-from peerfront.cli.screen import cell, new_screen, show
+from peerfront.cli.screen import cell, new_screen, show, tell
 from peerfront.words.language import Text, marked, say
 from peerfront.words.result_files import curve_file, write_sheet
 
@@ -120,13 +120,11 @@ def plan_command(
     if decisions is not None:
         write_log(decisions, log)
         show("")
-        show(
-            say(
-                "Written: {file} ({added:,} decisions added; it holds {all:,}).",
-                file=str(decisions),
-                added=len(plan.table),
-                all=len(log),
-            )
+        tell(
+            "Written: {file} ({added:,} decisions added; it holds {all:,}).",
+            file=str(decisions),
+            added=len(plan.table),
+            all=len(log),
         )
 
 

@@ -7,7 +7,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, heading_of, number, order_of, output, shown_progress, text
-from peerfront.cli.screen import show
+from peerfront.cli.screen import tell
 
 
 def report_command(
@@ -68,7 +68,6 @@ def report_command(
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.messages import Remedy
     from peerfront.study.model import load
-    from peerfront.words.language import say
 
     if (population is not None or decisions is not None) and not outcome:
         remedies = {name: Remedy(name) for name in ("population", "decisions", "outcome")}
@@ -94,4 +93,4 @@ def report_command(
             with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
             outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip
-    show(say("Written: {file}.", file=out))
+    tell("Written: {file}.", file=out)

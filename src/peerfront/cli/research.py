@@ -8,7 +8,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import NOTHING_WRITTEN, kept_in, output, shown_progress
-from peerfront.cli.screen import cell, new_screen, show
+from peerfront.cli.screen import cell, new_screen, tell
 from peerfront.words.language import joined, say
 
 if TYPE_CHECKING:
@@ -166,13 +166,11 @@ def compare_command(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy; repeat for several.",
-            show_default="random_split, constant, threshold, population_dp",
+            help="A policy; repeat for several.", show_default="random_split, constant, threshold, population_dp"
         ),
     ] = None,
     discount: Annotated[
-        list[float] | None,
-        typer.Option(help="A discount; repeat for several.", show_default="0.9, 0.95, 0.99, 1"),
+        list[float] | None, typer.Option(help="A discount; repeat for several.", show_default="0.9, 0.95, 0.99, 1")
     ] = None,
     draws: Annotated[int, typer.Option(help="How many draws of each world.")] = 1,
     first_draw: Annotated[
@@ -198,10 +196,7 @@ def compare_command(
     against: Annotated[
         str | None, typer.Option(help="Show differences to this policy.", show_default="the first")
     ] = None,
-    out: Annotated[
-        Path | None,
-        output("Folder for trajectories, tables and figures."),
-    ] = None,
+    out: Annotated[Path | None, output("Folder for trajectories, tables and figures.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Complete what --out already holds.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what --out already holds.")] = False,
     workers: options.WORKERS = 2,
@@ -262,10 +257,7 @@ def compare_command(
     for table in [*mean_tables(results), *difference_tables(results, against)]:
         console.print(terminal_table(table))
     if out is not None:
-        sentence = say(
-            "\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md"
-        )
-        show(sentence)
+        tell("\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md")
 
 
 def terminal_table(table: "ResultTable") -> "Group":
@@ -294,15 +286,11 @@ def reproduce_command(
     full: Annotated[bool, typer.Option("--full", help="Twenty draws instead of five (hours).")] = False,
     discount: Annotated[
         list[float] | None,
-        typer.Option(
-            help="A discount; repeat for several.",
-            show_default="0.9, 0.95, 0.99, 1; with --quick 0.9, 1",
-        ),
+        typer.Option(help="A discount; repeat for several.", show_default="0.9, 0.95, 0.99, 1; with --quick 0.9, 1"),
     ] = None,
-    out: Annotated[
-        Path,
-        output("Folder for tables, figures, trajectories and the report."),
-    ] = Path("results/reproduction"),
+    out: Annotated[Path, output("Folder for tables, figures, trajectories and the report.")] = Path(
+        "results/reproduction"
+    ),
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the tables and the report of another reproduction in --out.")
     ] = False,
@@ -336,10 +324,8 @@ def reproduce_command(
     console = new_screen()
     for each in write_reproduction(reproduction, out):
         console.print(cell(each.question, "bold").append(f" {each.answer}\n", style="not bold"))
-    show(
-        say(
-            "The report is {report}; the tables are {table}, .csv and .tex.",
-            report=out / "report.html",
-            table=out / "table.md",
-        )
+    tell(
+        "The report is {report}; the tables are {table}, .csv and .tex.",
+        report=out / "report.html",
+        table=out / "table.md",
     )

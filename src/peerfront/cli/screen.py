@@ -43,10 +43,15 @@ def show(text: object, *, err: bool = False) -> None:
     typer.echo(visible_message(marked(text)), err=err)
 
 
+def tell(sentence: str, **values: object) -> None:
+    """Print a sentence in the language in use."""
+    show(say(sentence, **values))
+
+
 def show_written(folder: "Path", names: "Sequence[str]") -> None:
     """Say which files of a result are where."""
     show("")
-    show(say("Written to {folder}: {files}.", folder=folder, files=names))
+    tell("Written to {folder}: {files}.", folder=folder, files=names)
 
 
 def show_result(tables: "Iterable[ResultTable]", lines: "Iterable[object]") -> None:

@@ -8,7 +8,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import number, shown_progress, text
-from peerfront.cli.screen import cell, new_screen, show, show_result
+from peerfront.cli.screen import cell, new_screen, show, show_result, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +26,7 @@ def week_command(
     folder: Annotated[
         Path | None,
         text(
-            "PATH",
-            "The study's folder: its log, its sheets, its models. Otherwise one beside the file, of its name.",
+            "PATH", "The study's folder: its log, its sheets, its models. Otherwise one beside the file, of its name."
         ),
     ] = None,
     budget: Annotated[
@@ -66,7 +65,6 @@ def week_command(
     from peerfront.foundation.errors import SettingError
     from peerfront.foundation.settings import calendar_day
     from peerfront.study.week import WeekRequest, run_week, undo_week
-    from peerfront.words.language import say
 
     if folder is not None:
         place = folder
@@ -76,13 +74,11 @@ def week_command(
         raise SettingError("week_options.needs_file_or_folder")
     if undo:
         week = undo_week(place)
-        show(
-            say(
-                "Week {number} of {day} is undone. Its folder, {folder}, and its lines in the log stay.",
-                number=week.number,
-                day=week.day,
-                folder=week.folder,
-            )
+        tell(
+            "Week {number} of {day} is undone. Its folder, {folder}, and its lines in the log stay.",
+            number=week.number,
+            day=week.day,
+            folder=week.folder,
         )
         return
     if file is None:
@@ -100,14 +96,14 @@ def week_command(
     _show(result)
     if not result.again:
         repeat = f"peerfront week {file}" + (f" --folder {folder}" if folder is not None else "")
-        show(say("Next week: {command}", command=repeat))
+        tell("Next week: {command}", command=repeat)
 
 
 def _show(result: "WeekResult") -> None:
     """Print the sections, with the sheet below "This week", and the files that were written."""
     from rich.padding import Padding
 
-    from peerfront.words.language import marked, say
+    from peerfront.words.language import marked
     from peerfront.words.week_words import DETAILS, THIS_WEEK, files_written, log_line, sections_of
 
     screen = new_screen()
@@ -125,14 +121,12 @@ def _show(result: "WeekResult") -> None:
             _print_sheet(result.plan.table)
     show(log_line(result))
     if result.plan is None:
-        show(
-            say(
-                "\nThis week was made before, from the same file; nothing was changed. It is in {folder}.",
-                folder=result.folder,
-            )
+        tell(
+            "\nThis week was made before, from the same file; nothing was changed. It is in {folder}.",
+            folder=result.folder,
         )
         return
-    show(say("\nWritten: {folder}", folder=result.folder))
+    tell("\nWritten: {folder}", folder=result.folder)
     for name, what in files_written(result.plan):
         show(f"  {name:<16}{what}")
 
