@@ -26,7 +26,7 @@ from peerfront.data.read.read_settings import (
     ReadSettings,
 )
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, Remedies, Remedy, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
 
@@ -269,7 +269,8 @@ def layout_of(columns: Columns, source: str, header: Sequence[str], offer: Messa
         return COUPONS
     if "id" in columns and "recruiter" in columns:
         return RECRUITER
-    raise _unclear(note("recognition.no_tree"), columns, source, header, offer)
+    absent = ("id",) if "recruiter" in columns else ("id", "own_coupon", "coupons")
+    raise _unclear(note("recognition.no_tree"), absent, columns, source, header, offer)
 
 
 def need_columns(
@@ -282,19 +283,24 @@ def need_columns(
     """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
-        raise _unclear(note("recognition.no_column", roles=absent), columns, source, header, offer)
+        raise _unclear(note("recognition.no_column", roles=absent), absent, columns, source, header, offer)
 
 
 def _unclear(
-    fault: Message, columns: Columns, source: str, header: Sequence[str], offer: Message | None
+    fault: Message,
+    needed: Sequence[str],
+    columns: Columns,
+    source: str,
+    header: Sequence[str],
+    offer: Message | None,
 ) -> DataFileError:
     named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
-    others = {"own_coupon": Remedy("map", ("own_coupon",)), "coupons": Remedy("map", ("coupons",))}
+    others = Remedies(Remedy("map", (role,)) for role in needed if role not in columns)
     return DataFileError(
         "recognition.unclear",
         source=source,
         fault=fault,
         recognised=named or note("recognition.nothing"),
         header=list(header),
-        offer=offer or note("recognition.name_others", **others),
+        offer=offer or note("recognition.name_others", remedies=others),
     )

@@ -137,6 +137,8 @@ def offered(frame: pd.DataFrame, columns: Columns) -> Message | None:
             places=match.places,
         )
         return _offer(likely, columns, reason)
+    if "id" not in columns:
+        taken -= set(columns.get("recruiter", ()))  # it may tell which column holds the ids
     recruiter = _best_recruiter(frame, people, taken)
     if recruiter is not None:
         reason = note("recognition.holds_ids", column=recruiter.column, id=people)
