@@ -25,6 +25,7 @@ from peerfront.foundation.typed_values import typed_number
 Name = str | Message
 """What messages call a setting."""
 Rule = Callable[[Any, Any], Any]
+NumberRule = Callable[[Any, Any], float]
 _NUMBERS = (int, float, np.integer, np.floating)
 MOST = 10**9
 """The largest whole number of anything: people, coupons, rounds. Settings with a tighter limit say so."""
@@ -56,13 +57,13 @@ def optional(rule: Rule) -> Rule:
     return lambda name, value: None if value is None else rule(name, value)
 
 
-def several(rule: Rule) -> Rule:
-    """Rule: one or more values, each as the other rule wants it; kept as a tuple."""
+def several(rule: Rule, if_empty: str | None = "settings.empty") -> Rule:
+    """Rule: values, each as the other rule wants it, kept as a tuple; without any, the error of the code `if_empty`."""
 
     def check(name: Name, value: Any) -> tuple[Any, ...]:
         values = tuple(rule(_each(name), each) for each in _several(name, value))
-        if not values:
-            raise SettingError("settings.empty", name=name)
+        if not values and if_empty:
+            raise SettingError(if_empty, name=name)
         return values
 
     return check
@@ -73,68 +74,53 @@ def among(kind: Name, allowed: Iterable[str]) -> Rule:
     return lambda _, value: one_of(kind, value, allowed)
 
 
-def one_or_more(name: Name, value: Any) -> int:
-    """Rule: a whole number of at least 1."""
-    return whole_number(name, value, 1)
+def number_that(fits: Callable[[Any], bool], allowed: Message) -> NumberRule:
+    """Rule: a number that fits; `allowed` describes it in messages."""
+
+    def check(name: Name, value: Any) -> float:
+        if not _is_finite(value) or not fits(value):
+            raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
+        return float(value)
+
+    return check
+
+
+def between(low: float, high: float, allowed: Message | None = None) -> NumberRule:
+    """Rule: a number from `low` to `high`, both included; `allowed` describes it in messages."""
+    return number_that(lambda v: low <= v <= high, allowed or note("settings.between", low=low, high=high))
+
+
+def up_to(high: float, allowed: Message | None = None) -> NumberRule:
+    """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
+    return number_that(lambda v: 0.0 < v <= high, allowed or note("settings.up_to", high=high))
+
+
+def inside(low: float, high: float) -> NumberRule:
+    """Rule: a number above `low` and below `high`."""
+    return number_that(lambda v: low < v < high, note("settings.inside", low=low, high=high))
+
+
+one_or_more = at_least(1)
+step_size = up_to(1, note("settings.step_size"))
+"""Rule: a learning rate. Adam moves every weight by about that much at each step: above 1 nothing is learned."""
+positive = up_to(MOST)
+not_negative = between(0, MOST)
+spread = between(0, 100)
+"""Rule: how much people differ (a standard deviation of log rates)."""
+mean_rate = up_to(1_000)
+"""Rule: a mean number of recruits."""
+share = number_that(lambda v: 0 < v < 1, note("settings.inner_share"))
+"""Rule: a part of the data that leaves something on both sides."""
+proportion = between(0, 1, note("settings.share"))
+layer_widths = several(one_or_more, if_empty=None)
+"""Rule: widths of hidden layers; none at all is allowed."""
+penalty_list = several(not_negative, if_empty="settings.no_penalties")
 
 
 def seed_number(name: Name, value: Any) -> int:
     """Rule: any whole number of at most 18 digits."""
-    allowed = note("settings.seed")
-    return int(_number(name, value, allowed, lambda v: v == int(v) and abs(v) <= MOST_SEED))
-
-
-def step_size(name: Name, value: Any) -> float:
-    """Rule: a learning rate. Adam moves every weight by about that much at each step: above 1 nothing is learned."""
-    return float(_number(name, value, note("settings.step_size"), lambda v: 0 < v <= 1))
-
-
-def positive(name: Name, value: Any) -> float:
-    """Rule: a number above 0."""
-    return float(up_to(MOST)(name, value))
-
-
-def not_negative(name: Name, value: Any) -> float:
-    """Rule: a number of at least 0."""
-    return float(between(0, MOST)(name, value))
-
-
-def spread(name: Name, value: Any) -> float:
-    """Rule: how much people differ (a standard deviation of log rates), from 0 to 100."""
-    return float(between(0, 100)(name, value))
-
-
-def mean_rate(name: Name, value: Any) -> float:
-    """Rule: a mean number of recruits, above 0 and at most 1,000."""
-    return float(up_to(1_000)(name, value))
-
-
-def share(name: Name, value: Any) -> float:
-    """Rule: a part of the data that leaves something on both sides."""
-    return float(_number(name, value, note("settings.inner_share"), lambda v: 0 < v < 1))
-
-
-def proportion(name: Name, value: Any) -> float:
-    """Rule: a share from 0 to 1, both included."""
-    return float(_number(name, value, note("settings.share"), lambda v: 0 <= v <= 1))
-
-
-def between(low: float, high: float, allowed: Message | None = None) -> Rule:
-    """Rule: a number from `low` to `high`, both included; `allowed` describes it in messages."""
-    words = allowed or note("settings.between", low=low, high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: low <= v <= high))
-
-
-def up_to(high: float, allowed: Message | None = None) -> Rule:
-    """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
-    words = allowed or note("settings.up_to", high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: 0.0 < v <= high))
-
-
-def inside(low: float, high: float) -> Rule:
-    """Rule: a number above `low` and below `high`."""
-    words = note("settings.inside", low=low, high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: low < v < high))
+    number_that(lambda v: v == int(v) and abs(v) <= MOST_SEED, note("settings.seed"))(name, value)
+    return int(value)
 
 
 def number_pair(name: Name, value: Any) -> tuple[float, float]:
@@ -142,8 +128,8 @@ def number_pair(name: Name, value: Any) -> tuple[float, float]:
     numbers = _several(name, value)
     if len(numbers) != 2:
         raise SettingError("settings.no_pair", name=name, value=value)
-    first, second = (float(_number(_each(name), each, note("settings.number"), lambda v: True)) for each in numbers)
-    return first, second
+    any_number = number_that(lambda v: True, note("settings.number"))
+    return any_number(_each(name), numbers[0]), any_number(_each(name), numbers[1])
 
 
 def truth(name: Name, value: Any) -> bool:
@@ -151,11 +137,6 @@ def truth(name: Name, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise SettingError("settings.no_truth", name=name, value=value)
     return bool(value)
-
-
-def layer_widths(name: Name, value: Any) -> tuple[int, ...]:
-    """Rule: widths of hidden layers; none at all is allowed."""
-    return tuple(whole_number(_each(name), width, 1) for width in _several(name, value))
 
 
 def text(name: Name, value: Any) -> str:
@@ -169,19 +150,7 @@ def text_list(name: Name, value: Any) -> tuple[str, ...]:
     """Rule: texts, none at all included."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise SettingError("settings.no_texts", name=name, value=value)
-    texts = tuple(value)
-    for text in texts:
-        if not isinstance(text, str):
-            raise SettingError("settings.no_text", name=_each(name), value=text)
-    return tuple(map(str, texts))
-
-
-def penalty_list(name: Name, value: Any) -> tuple[float, ...]:
-    """Rule: one or more numbers of at least 0."""
-    penalties = tuple(not_negative(_each(name), penalty) for penalty in _several(name, value))
-    if not penalties:
-        raise SettingError("settings.no_penalties", name=name)
-    return penalties
+    return tuple(text(_each(name), each) for each in value)
 
 
 def discount_factor(name: Name, value: Any) -> float:
@@ -235,12 +204,6 @@ def one_of(kind: Name, value: Any, allowed: Iterable[str]) -> str:
     names = tuple(allowed)
     if not isinstance(value, str) or value not in names:
         raise UnknownName(kind, str(value), names)
-    return value
-
-
-def _number(name: Name, value: Any, allowed: Message, fits: Callable[[Any], bool]) -> Any:
-    if not _is_finite(value) or not fits(value):
-        raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
     return value
 
 
