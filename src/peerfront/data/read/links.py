@@ -112,7 +112,8 @@ def link_coupons(listing: Listing) -> Links:
     orphan = came & (recruiter == NOBODY)
     faults += [*coupons.problems, *coupons.issued_twice(own), *_ambiguous(listing, own, coupons)]
     faults += _redeemed_twice(listing, own, ~(by_id | void | orphan))
-    faults += _codes_from_ids(listing, own, by_id, recruiter)
+    made, holders = np.flatnonzero(by_id), listing.ids[recruiter]
+    faults += of_people(listing, "made-from-id", made, "problems.person_from_id", coupon=own, recruiter=holders)
     assumed = _assumed_seeds(listing, own, orphan & ~void, recruiter != NOBODY, coupons.code)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
@@ -175,23 +176,8 @@ def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> li
     """Find people who came with a real coupon that somebody above them came with."""
     again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & real)
     first = dict(zip(again, listing.rows[places_of(own[again], own)], strict=True))
-    return of_people(
-        listing,
-        "redeemed-twice",
-        again,
-        "problems.redeemed_already",
-        coupon=own,
-        at=lambda person: at(listing.place, first[person]),
-    )
-
-
-def _codes_from_ids(
-    listing: Listing, own: Texts, by_id: NDArray[np.bool_], recruiter: NDArray[np.int64]
-) -> list[Problem]:
-    """Report the people whose coupon is a code made from their recruiter's id."""
-    people = np.flatnonzero(by_id)
-    holders = listing.ids[recruiter]
-    return of_people(listing, "made-from-id", people, "problems.person_from_id", coupon=own, recruiter=holders)
+    values = {"coupon": own, "at": lambda person: at(listing.place, first[person])}
+    return of_people(listing, "redeemed-twice", again, "problems.redeemed_already", **values)
 
 
 def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:

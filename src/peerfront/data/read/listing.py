@@ -17,14 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read.read_settings import (
-    ANSWER_ROLES,
-    COUPONS,
-    MOST_COUPONS_EACH,
-    RECRUITER,
-    Columns,
-    ReadSettings,
-)
+from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedies, Remedy, note
 from peerfront.foundation.text_tables import TextTable
@@ -82,15 +75,10 @@ def of_people(
             return value(person)
         return value[person] if isinstance(value, np.ndarray | pd.Series) else value
 
-    messages = (
-        note(
-            code,
-            person=listing.ids[i],
-            column=column,
-            **{name: value_of(value, i) for name, value in values.items()},
-        )
-        for i in people
-    )
+    messages = []
+    for i in people:
+        own = {name: value_of(value, i) for name, value in values.items()}
+        messages.append(note(code, person=listing.ids[i], column=column, **own))
     return each(listing, kind, people, messages, column)
 
 
@@ -105,62 +93,47 @@ def texts(frame: pd.DataFrame, name: str) -> Texts:
 
 def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSettings, source: str) -> Listing:
     """List the people of a coupon or recruiter-id table without missing codes, given which column is what."""
-    frame = table.frame
-    of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
-    problems = list(noted(table.notes, of_the_tree))
-    coupons = own = recruiters = issued = None
-    ids = texts(frame, columns["id"][0])
-    if "recruiter" in columns:
-        recruiters = texts(frame, columns["recruiter"][0])
-    marks = texts(frame, columns["seed"][0]) if "seed" in columns else None
-    if format == COUPONS:
-        own = texts(frame, columns["own_coupon"][0])
+    frame, each_got = table.frame, settings.coupons_each
+
+    def column(role: str) -> Texts | None:
+        return texts(frame, columns[role][0]) if role in columns else None
+
+    codes = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
+    problems = list(noted(table.notes, codes))
+    ids, recruiters = texts(frame, columns["id"][0]), column("recruiter")
+    own = column("own_coupon") if format == COUPONS else None
+    coupons = issued = None
+    if format == COUPONS and each_got is not None:
+        remedies = {"coupons_each": Remedy("coupons_each"), "format": Remedy("format", RECRUITER)}
+        raise SettingError("recognition.listed_already", source=source, **remedies)
+    if each_got is not None:
+        issued = np.full(len(frame), each_got, dtype=np.int64)
+    elif "coupons_issued" in columns and format == RECRUITER:
+        issued, faults = _counts(texts(frame, columns["coupons_issued"][0]), table.rows, ids)
+        problems += faults
+    elif "coupons" in columns:
         coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
-        if settings.coupons_each is not None:
-            raise SettingError(
-                "recognition.listed_already",
-                source=source,
-                coupons_each=Remedy("coupons_each"),
-                format=Remedy("format", RECRUITER),
-            )
     else:
-        if "coupons_issued" in columns and settings.coupons_each is None:
-            issued, faults = _counts(texts(frame, columns["coupons_issued"][0]), table.rows, ids)
-            problems += faults
-        elif "coupons" in columns and settings.coupons_each is None:
-            coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
-        elif settings.coupons_each is None:
-            raise DataFileError(
-                "recognition.how_many_coupons",
-                source=source,
-                column=Remedy("map", ("coupons_issued",)),
-                number=_likely_number(recruiters, ids),
-            )
-        else:
-            issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
-    if "seed" in columns:
-        of_the_tree.add(columns["seed"][0])
-    if "coupons_issued" in columns:
-        of_the_tree.add(columns["coupons_issued"][0])
-    people = frame[[name for name in frame.columns if name not in of_the_tree]]
-    used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    used_columns = {role: names for role, names in columns.items() if role in (*used[format], *ANSWER_ROLES, "seed")}
-    if coupons is not None:
-        used_columns["coupons"] = columns["coupons"]
+        number = _likely_number(recruiters, ids)
+        column_remedy = Remedy("map", ("coupons_issued",))
+        raise DataFileError("recognition.how_many_coupons", source=source, column=column_remedy, number=number)
+    apart = {*codes, *columns.get("seed", ()), *columns.get("coupons_issued", ())}
+    roles = {"id", "recruiter", "seed", *ANSWER_ROLES, "own_coupon" if format == COUPONS else "coupons_issued"}
+    roles |= {"coupons"} if coupons is not None else set()
     return Listing(
-        source,
-        format,
-        "row",
-        table.rows,
-        ids,
-        people,
-        used_columns,
-        recruiters,
-        own,
-        coupons,
-        issued,
-        marks,
-        tuple(problems),
+        source=source,
+        format=format,
+        place="row",
+        rows=table.rows,
+        ids=ids,
+        people=frame[[name for name in frame.columns if name not in apart]],
+        columns={role: names for role, names in columns.items() if role in roles},
+        recruiters=recruiters,
+        own_coupons=own,
+        coupons=coupons,
+        issued=issued,
+        seed_marks=column("seed"),
+        problems=tuple(problems),
     )
 
 
@@ -181,15 +154,10 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
     numbers = read_numbers(pd.Series(values, dtype=object))
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
-    problems = [
-        Problem(
-            "bad-count",
-            int(rows[i]),
-            ids[i],
-            note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH),
-        )
-        for i in np.flatnonzero(wrong)
-    ]
+    problems = []
+    for i in np.flatnonzero(wrong):
+        fault = note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH)
+        problems.append(Problem("bad-count", int(rows[i]), ids[i], fault))
     return np.where(wrong, 0, numbers).astype(np.int64), problems
 
 
@@ -240,9 +208,8 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     for role, names in named.items():
         for name in names:
             if name in roles:
-                raise SettingError(
-                    "recognition.column_twice", source=source, column=name, first=roles[name], second=role
-                )
+                pair = {"first": roles[name], "second": role}
+                raise SettingError("recognition.column_twice", source=source, column=name, **pair)
             roles[name] = role
     taken = set(roles)
     plain = {name: _plain(name) for name in header if name not in taken}
@@ -296,11 +263,8 @@ def _unclear(
 ) -> DataFileError:
     named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
     others = Remedies(Remedy("map", (role,)) for role in needed if role not in columns)
+    offer = offer or note("recognition.name_others", remedies=others)
+    recognised = named or note("recognition.nothing")
     return DataFileError(
-        "recognition.unclear",
-        source=source,
-        fault=fault,
-        recognised=named or note("recognition.nothing"),
-        header=list(header),
-        offer=offer or note("recognition.name_others", remedies=others),
+        "recognition.unclear", source=source, fault=fault, recognised=recognised, header=list(header), offer=offer
     )

@@ -47,32 +47,21 @@ class Boxes:
 def find_boxes(frame: pd.DataFrame, *, named: bool) -> list[Boxes]:
     """Find the groups of checkboxes: by REDCap's names if `named`, otherwise beside a text with the same answers."""
     header = [str(name) for name in frame.columns]
-    return _named(frame, header) if named else _beside_a_text(frame, header)
-
-
-def _named(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for name in header:
-        match = _REDCAP.fullmatch(name)
-        if match and _are_ticks(frame[name]):
-            groups.setdefault(match[1] or match[3], []).append((name, match[2] or match[4]))
-    return [_boxes(name, boxes) for name, boxes in groups.items() if len(boxes) > 1]
-
-
-def _beside_a_text(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
     ticks = [name for name in header if _are_ticks(frame[name])]
-    groups = []
-    for text in header:
-        boxes = [(name, name[len(text) + 1 :]) for name in ticks if re.fullmatch(re.escape(text) + r"[/_-].+", name)]
-        if len(boxes) > 1:
-            group = _boxes(text, boxes, text)
-            if _agree(frame, group):
-                groups.append(group)
-    return groups
-
-
-def _boxes(name: str, boxes: list[tuple[str, str]], text: str | None = None) -> Boxes:
-    return Boxes(name, tuple(column for column, _ in boxes), tuple(answer for _, answer in boxes), text)
+    questions: dict[str, dict[str, str]] = {}  # question -> column -> answer
+    if named:
+        for match in filter(None, map(_REDCAP.fullmatch, ticks)):
+            questions.setdefault(match[1] or match[3], {})[match[0]] = match[2] or match[4]
+    else:
+        for text in header:
+            beside = re.compile(re.escape(text) + r"[/_-](.+)")
+            questions[text] = {match[0]: match[1] for match in filter(None, map(beside.fullmatch, ticks))}
+    groups = [
+        Boxes(name, tuple(boxes), tuple(boxes.values()), None if named else name)
+        for name, boxes in questions.items()
+        if len(boxes) > 1
+    ]
+    return groups if named else [group for group in groups if _agree(frame, group)]
 
 
 def _are_ticks(values: pd.Series) -> bool:
@@ -127,17 +116,8 @@ def merge_boxes(
         frame.insert(place, name, np.where(answered, values, ""))
         merged.append(boxes.name)
         none = int((answered & (count == 0)).sum())
-        steps.append(
-            note(
-                "steps.boxes_joined",
-                n=len(boxes.columns),
-                question=boxes.name,
-                several_name=SEVERAL,
-                several=several,
-                none_name=NONE,
-                none=none,
-            )
-        )
+        counts = {"several_name": SEVERAL, "several": several, "none_name": NONE, "none": none}
+        steps.append(note("steps.boxes_joined", n=len(boxes.columns), question=boxes.name, **counts))
     return frame, merged, steps
 
 

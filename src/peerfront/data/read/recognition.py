@@ -67,12 +67,9 @@ def _own_coupon(
     if not fitting:
         return columns["own_coupon"]
     listed = [note("recognition.codes_issued", column=name, n=n_issued[name]) for name in fitting]
-    raise DataFileError(
-        "recognition.own_coupons",
-        source=source,
-        fault=note("recognition.several_own_coupons", n=len(fitting), columns=listed),
-        remedies=Lines(Remedy("map", ("own_coupon", name)) for name in fitting),
-    )
+    fault = note("recognition.several_own_coupons", n=len(fitting), columns=listed)
+    remedies = Lines(Remedy("map", ("own_coupon", name)) for name in fitting)
+    raise DataFileError("recognition.own_coupons", source=source, fault=fault, remedies=remedies)
 
 
 def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
@@ -124,18 +121,10 @@ def offered(frame: pd.DataFrame, columns: Columns) -> Message | None:
     if people is None:
         return None
     if match is not None:
-        likely = {
-            "id": (people,),
-            "own_coupon": (match.column,),
-            "coupons": tuple(name for name in issued if name != people),
-        }
-        reason = note(
-            "recognition.codes_reappear",
-            n=match.n_matches,
-            filled=match.filled,
-            column=match.column,
-            places=match.places,
-        )
+        coupons = tuple(name for name in issued if name != people)
+        likely = {"id": (people,), "own_coupon": (match.column,), "coupons": coupons}
+        counts = {"n": match.n_matches, "filled": match.filled}
+        reason = note("recognition.codes_reappear", column=match.column, places=match.places, **counts)
         return _offer(likely, columns, reason)
     if "id" not in columns:
         taken -= set(columns.get("recruiter", ()))  # it may tell which column holds the ids
@@ -212,11 +201,7 @@ def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _M
                 places.append(other)
                 reappears |= here
         match = _Match(own, tuple(places), int(reappears.sum()), len(mine))
-        if (
-            match.n_matches < _FEWEST
-            or match.n_matches < _REAPPEARING * match.filled
-            or above < _ABOVE * (above + below)
-        ):
+        if match.n_matches < max(_FEWEST, _REAPPEARING * match.filled) or above < _ABOVE * (above + below):
             continue
         score = (match.n_matches / match.filled, len(places), match)
         if best is None or score[:2] > best[:2]:

@@ -116,11 +116,7 @@ def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
     """Cut coupons apart that were typed into one cell."""
     frame = shaped.table.frame
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
-    if not all(name in header for names in shaped.named.values() for name in names):
-        named = {role: names for role, names in shaped.named.items() if all(name in header for name in names)}
-    else:
-        named = dict(shaped.named)
-    columns = guess_columns(header, named, source)
+    columns = guess_columns(header, _present(shaped.named, header), source)
     role = "coupons" if "coupons" in columns else "coupons_issued"
     if "own_coupon" not in columns or len(columns.get(role, ())) != 1:
         return shaped
@@ -142,9 +138,9 @@ def _plain(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     frame = table.frame
     header = list(map(str, frame.columns))
     shaped = Shaped(table, settings.columns, frozenset(), {}, PLAIN, settings.checkboxes, (), ())
-    if not all(name in header for names in settings.columns.values() for name in names):
+    if _present(settings.columns, header) != settings.columns:
         named = _translated(settings.columns, frame, {}, {})
-        if not all(name in header for names in named.values() for name in names):
+        if _present(named, header) != named:
             return shaped  # whoever recognises the columns says which one is missing
         shaped = dataclasses.replace(shaped, named=named)
     columns = guess_columns(header, shaped.named, source)
@@ -169,11 +165,15 @@ def _joined(table: TextTable, key: str, named: Columns, source: str) -> JoinedRo
     if key not in table.frame.columns or table.frame[key].replace("", None).dropna().is_unique:
         return JoinedRows(table, {}, ())
     header = list(map(str, table.frame.columns))
-    there = {role: names for role, names in named.items() if all(name in header for name in names)}
-    columns = guess_columns(header, there, source)
+    columns = guess_columns(header, _present(named, header), source)
     codes = {name for role in ("own_coupon", "recruiter") for name in columns.get(role, ())}
     coupons = {name for name in header if looks_like_issued(name) and name not in codes}
     return join_rows(table, key, coupons | set(columns.get("coupons", ())), codes)
+
+
+def _present(named: Columns, header: Collection[str]) -> Columns:
+    """The roles all of whose columns are there."""
+    return {role: names for role, names in named.items() if all(name in header for name in names)}
 
 
 def _translated(
