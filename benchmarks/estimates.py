@@ -11,6 +11,7 @@ repetitions. With --plans the rule is gfp's plan, learned for people who bring u
 """
 
 import argparse
+import sys
 import time
 from itertools import product
 from pathlib import Path
@@ -20,12 +21,14 @@ import pandas as pd
 
 import peerfront as pf
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
-from peerfront.estimates.sample import Outcome, Sample
+from peerfront.estimates.sample import BOOTSTRAPS, NEIGHBOURHOOD, Outcome, Sample
 from peerfront.foundation.randomness import named_generator
 from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
-from peerfront.simulation.referral_sample import referral_sample
 from peerfront.simulation.society import Society
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from simulation.referral_sampling import referral_sample
 
 RULES = ("3 each", "by outcome", "by outcome, group kept too", "by group")
 PER_NETWORK = 20

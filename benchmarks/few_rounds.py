@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.learned_policies import deadline_rules, threshold_rules
-from peerfront.experiments.planning_world import Preparation
+from peerfront.baselines.simple_rules import deadline_rules, threshold_rules
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.learning import LearnedPlanner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
@@ -46,9 +45,8 @@ class Study:
 def learned(study: Study, *, deadline: bool) -> tuple[LearnedPlanner, PolicyIterationSettings]:
     """The planner that `gfp` learns in this study, as `compare` does."""
     world = make_world(study.name, study.draw)
-    known = Preparation(world, study.rules, study.discount, (study.discount,), study.seed)
     settings = PolicyIterationSettings.with_deadline(study.seed) if deadline else PolicyIterationSettings()
-    simple = deadline_rules(known) if deadline else threshold_rules(known)
+    simple = (deadline_rules if deadline else threshold_rules)(world.response, study.rules.budget)
     return learn_by_policy_iteration(world, study.rules, study.discount, simple, settings), settings
 
 

@@ -3,15 +3,21 @@
 python benchmarks/population_dp.py
 """
 
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.population_dp import next_sizes, plain_population_values, population_values
+from peerfront.baselines.population_dp import next_sizes, population_values
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from baselines.plain_population_dp import plain_population_values
 
 DISCOUNT = 0.95
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from peerfront.experiments.planning_world import Preparation
-from peerfront.experiments.policies import prepare_policy
+from peerfront.experiments.policies import Preparation, prepare_policy
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.response.response_fit import LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import BranchingWorld, Rules, World, rollout

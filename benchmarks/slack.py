@@ -3,13 +3,15 @@
 OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 20
 OMP_NUM_THREADS=1 python benchmarks/slack.py --worlds 160 --bridge 10 --sheet
 
-tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`simulation.exact`); exact price tables.
+tiny: random worlds of two types, 3 people, up to 8 coupons, 2 to 50 rounds (`tests/simulation/exact.py`); price tables.
 bridge: five rounds, 60 coupons, 10 people; the optimum of each first frontier by backward induction over (coupons,
 hubs), as in `bridge_optimum.py`, which leaves out what the dead bring (.02 each), so the true optimum is a little
 higher. --sheet: the certificate of a coupon sheet in place of the lookahead.
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom
@@ -23,8 +25,11 @@ from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.gfp.states import StateBatch
 from peerfront.problem import Frontier, Rules, State
-from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, bridge, typed_world
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from simulation.exact import solve
 
 BUDGET, ROUNDS, MOST_HUBS, MOST_EACH = 60, 5, 60, 14
 

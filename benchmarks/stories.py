@@ -24,11 +24,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import Constant
-from peerfront.experiments.planning_world import with_independent_referrals
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 from peerfront.gfp.updating import SHARES, play_updating, worth_of_learning
@@ -36,7 +35,16 @@ from peerfront.models.offspring.generator_choice import QUICK_RIVALS, fit_offspr
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_fit import ResponseSettings
 from peerfront.models.response.response_stories import fit_stories, weigh
-from peerfront.problem import BranchingWorld, History, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem import (
+    BranchingWorld,
+    History,
+    Policy,
+    Rules,
+    Trajectories,
+    World,
+    rollout,
+    with_independent_referrals,
+)
 from peerfront.simulation.catalog import make_world, world_entry
 from peerfront.simulation.simulated_history import HistorySettings, followed_history, simulate_history
 from peerfront.study.fit_models import NETWORK_PAIRS

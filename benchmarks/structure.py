@@ -213,7 +213,7 @@ def sentences_in(path: Path) -> list[str]:
 
 
 TRANSLATED = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy",
-              "npgettext", "say", "say_n", "warn", "compile"}  # fmt: skip
+              "npgettext", "say", "say_n", "tell", "warn", "compile"}  # fmt: skip
 LOGGED = {"debug", "info", "exception", "getLogger", "execute"}
 LUCK = {
     "named_luck",

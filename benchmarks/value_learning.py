@@ -19,10 +19,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from peerfront.baselines.simple_rules import RandomSplit
+from peerfront.baselines.simple_rules import RandomSplit, threshold_rules
 from peerfront.experiments.comparison import Comparison, planned_in
-from peerfront.experiments.learned_policies import threshold_rules
-from peerfront.experiments.planning_world import Preparation
+from peerfront.experiments.policies import Preparation
 from peerfront.experiments.store import Store
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
@@ -32,7 +31,7 @@ from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_pol
 from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
-from peerfront.problem import BinomialResponse, BranchingWorld, History, Rules, rollout
+from peerfront.problem import BinomialResponse, BranchingWorld, History, Policy, Rules, rollout
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.simulated_history import simulate_history
 
@@ -80,15 +79,17 @@ Learn = Callable[[Preparation], LearnedPlanner]
 def _returns(**changes: object) -> Learn:
     settings = replace(PolicyIterationSettings(), **changes)  # type: ignore[arg-type]
     return lambda known: learn_by_policy_iteration(
-        known.planning_world, known.rules, known.discount, threshold_rules(known), settings
+        known.planning_world, known.rules, known.discount, rules_of(known), settings
     )
+
+
+def rules_of(known: Preparation) -> list[Policy]:
+    return threshold_rules(known.planning_world.response, known.rules.budget)
 
 
 def _backups(known: Preparation) -> LearnedPlanner:
     settings = FittedValueIterationSettings()
-    return learn_by_fitted_value_iteration(
-        known.planning_world, known.rules, known.discount, threshold_rules(known), settings
-    )
+    return learn_by_fitted_value_iteration(known.planning_world, known.rules, known.discount, rules_of(known), settings)
 
 
 def _paper(iterations: int) -> Learn:

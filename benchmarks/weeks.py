@@ -14,6 +14,7 @@ as soon as it is known, and is not computed again.
 
 import argparse
 import copy
+import sys
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -29,10 +30,13 @@ from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Allocation, BranchingWorld, Frontier, Rules, State
 from peerfront.simulation.coupon_stories import CouponStory
 from peerfront.simulation.demo_study import demo_world
-from peerfront.simulation.field_study import FieldStudy
 from peerfront.study.day_policies import coming_of
 from peerfront.study.forecast import usual_rivals
 from peerfront.study.study_state import generation_days, rounds_until, standing_of, times_of
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from simulation.calendar_study import CalendarStudy
 
 WEEKS, BUDGET, HISTORY, SEEDS, VALID = 12, 60, 100, 30, 60.0
 FIRST = date(2026, 1, 5)
@@ -44,9 +48,9 @@ def world_of(story: str) -> BranchingWorld:
     return replace(world, response=CouponStory(story).response_of(world.response))
 
 
-def with_history(story: str, number: int, people: int) -> tuple[FieldStudy, date]:
+def with_history(story: str, number: int, people: int) -> tuple[CalendarStudy, date]:
     """A study of so many people who had 3 coupons each, and the day on which the 12 weeks begin."""
-    study, day = FieldStudy(world_of(story), TIMES, FIRST, SEEDS, f"weeks {story} {number}", VALID), FIRST
+    study, day = CalendarStudy(world_of(story), TIMES, FIRST, SEEDS, f"weeks {story} {number}", VALID), FIRST
     while study.enrolled(day) < people:
         table = study.table(day)
         study.hand_out(day, dict.fromkeys(table.loc[table["coupons_issued"] == "0", "id"], 3))
@@ -54,7 +58,7 @@ def with_history(story: str, number: int, people: int) -> tuple[FieldStudy, date
     return study, day
 
 
-def read(field: FieldStudy, day: date) -> pf.Study:
+def read(field: CalendarStudy, day: date) -> pf.Study:
     return pf.read_study(field.table(day), ReadSettings(valid_days=VALID)).as_of(day)
 
 

@@ -33,15 +33,24 @@ KEYWORDS = {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
     "say": None,
+    "tell": None,
     "warn": None,
     "say_n": (1, 2),
 }
 OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "made_at", "outcome", "population",
             "there_before", "whole")  # fmt: skip
 """Details of notes in the audit."""
-NAMED_FIRST = ("bad_text", "bad_identifier", "out_of_range", "staff_note", "member_note")
+NAMED_FIRST = (
+    "check_text",
+    "check_identifier",
+    "check_range",
+    "check_distinct",
+    "_BadEntry",
+    "staff_note",
+    "member_note",
+)
 """Functions whose first argument is a name that people read."""
-NAMING_FAULTS = ("fault", "fault_of_questions", "_entry", "_coupon", "_difference")
+NAMING_FAULTS = ("fault", "fault_of_questions", "_difference")
 """Functions that return the name of what is wrong."""
 Sentence = tuple[str | None, str, str | None]
 """Context, sentence, and its plural."""
@@ -81,9 +90,9 @@ def _of_the_rules() -> list[tuple[str, str]]:
     from typing import get_args
 
     from peerfront.web.live.rules.actions import Action, Role
+    from peerfront.web.live.rules.chain import KINDS
     from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
     from peerfront.web.live.rules.records import PlanStatus
-    from peerfront.web.live.rules.stored_events import KINDS
     from peerfront.web.live.rules.study_settings import QuestionKind, Settings
     from peerfront.words.messages import sentences
 
@@ -119,10 +128,9 @@ def _of_help() -> list[tuple[str, str]]:
     """What `peerfront --help` shows."""
     from typer.main import get_command
 
-    from peerfront.cli.languages import help_texts
-    from peerfront.cli.main import app
+    from peerfront.cli.main import app, unfolded, with_help
 
-    return [(text, "cli (--help)") for text in sorted(help_texts(get_command(app)))]
+    return [(text, "cli (--help)") for text in sorted({unfolded(each.help) for each in with_help(get_command(app))})]
 
 
 def _names_in(module: ast.Module) -> set[str]:
@@ -138,7 +146,7 @@ def _names_in(module: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in NAMED_FIRST and node.args:
                 found |= _texts(node.args[0])
-            elif node.func.id == "refusal":
+            elif node.func.id in ("refusal", "Refuse"):
                 found |= {text for each in node.keywords if each.arg == "name" for text in _texts(each.value)}
     return found
 

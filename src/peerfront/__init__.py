@@ -21,115 +21,68 @@ __version__ = "0.3.0"
 place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
-    from peerfront.data.columns.schema_guess import guess_schema
-    from peerfront.data.frontier_files import read_frontier
-    from peerfront.data.read.read_settings import ReadSettings
-    from peerfront.data.reading import read_study
-    from peerfront.data.schema_file import read_schema
-    from peerfront.data.study import Study
-    from peerfront.experiments.comparison_run import compare
-    from peerfront.experiments.policies import make_policy
-    from peerfront.experiments.results import Results
-    from peerfront.foundation.errors import PeerfrontError
-    from peerfront.foundation.randomness import named_luck
-    from peerfront.problem import (
-        Allocation,
-        BranchingWorld,
-        Frontier,
-        History,
-        Policy,
-        Rules,
-        State,
-        World,
-        rollout,
-    )
-    from peerfront.simulation.catalog import make_world
-    from peerfront.simulation.demo_study import demo_study
-    from peerfront.study.coupon_sheet import CouponSheet, Heading
-    from peerfront.study.design import Design, design
-    from peerfront.study.design_worlds import DesignSettings
-    from peerfront.study.estimation import Estimates, estimate
-    from peerfront.study.fit_settings import FitSettings
-    from peerfront.study.forecast import Forecast
-    from peerfront.study.model import Model, fit, load
-    from peerfront.study.orders import PlanOrder
+    from peerfront.data.columns.schema_guess import guess_schema as guess_schema
+    from peerfront.data.frontier_files import read_frontier as read_frontier
+    from peerfront.data.read.read_settings import ReadSettings as ReadSettings
+    from peerfront.data.reading import read_study as read_study
+    from peerfront.data.schema_file import read_schema as read_schema
+    from peerfront.data.study import Study as Study
+    from peerfront.experiments.comparison_run import compare as compare
+    from peerfront.experiments.policies import make_policy as make_policy
+    from peerfront.experiments.results import Results as Results
+    from peerfront.foundation.errors import PeerfrontError as PeerfrontError
+    from peerfront.foundation.randomness import named_luck as named_luck
+    from peerfront.problem import Allocation as Allocation
+    from peerfront.problem import BranchingWorld as BranchingWorld
+    from peerfront.problem import Frontier as Frontier
+    from peerfront.problem import History as History
+    from peerfront.problem import Policy as Policy
+    from peerfront.problem import Rules as Rules
+    from peerfront.problem import State as State
+    from peerfront.problem import World as World
+    from peerfront.problem import rollout as rollout
+    from peerfront.simulation.catalog import make_world as make_world
+    from peerfront.simulation.demo_study import demo_study as demo_study
+    from peerfront.study.coupon_sheet import CouponSheet as CouponSheet
+    from peerfront.study.coupon_sheet import Heading as Heading
+    from peerfront.study.design import Design as Design
+    from peerfront.study.design import design as design
+    from peerfront.study.design_worlds import DesignSettings as DesignSettings
+    from peerfront.study.estimation import Estimates as Estimates
+    from peerfront.study.estimation import estimate as estimate
+    from peerfront.study.fit_settings import FitSettings as FitSettings
+    from peerfront.study.forecast import Forecast as Forecast
+    from peerfront.study.model import Model as Model
+    from peerfront.study.model import fit as fit
+    from peerfront.study.model import load as load
+    from peerfront.study.orders import PlanOrder as PlanOrder
 
-_ROOM_OF = {
-    "Allocation": "problem",
-    "BranchingWorld": "problem",
-    "CouponSheet": "study.coupon_sheet",
-    "Design": "study.design",
-    "DesignSettings": "study.design_worlds",
-    "Estimates": "study.estimation",
-    "FitSettings": "study.fit_settings",
-    "Forecast": "study.forecast",
-    "Frontier": "problem",
-    "Heading": "study.coupon_sheet",
-    "History": "problem",
-    "Model": "study.model",
-    "PeerfrontError": "foundation.errors",
-    "PlanOrder": "study.orders",
-    "Policy": "problem",
-    "ReadSettings": "data.read.read_settings",
-    "Results": "experiments.results",
-    "Rules": "problem",
-    "State": "problem",
-    "Study": "data.study",
-    "World": "problem",
-    "compare": "experiments.comparison_run",
-    "demo_study": "simulation.demo_study",
-    "design": "study.design",
-    "estimate": "study.estimation",
-    "fit": "study.model",
-    "guess_schema": "data.columns.schema_guess",
-    "load": "study.model",
-    "make_policy": "experiments.policies",
-    "make_world": "simulation.catalog",
-    "named_luck": "foundation.randomness",
-    "read_frontier": "data.frontier_files",
-    "read_schema": "data.schema_file",
-    "read_study": "data.reading",
-    "rollout": "problem",
+_EXPORTS = {
+    "data.columns.schema_guess": ("guess_schema",),
+    "data.frontier_files": ("read_frontier",),
+    "data.read.read_settings": ("ReadSettings",),
+    "data.reading": ("read_study",),
+    "data.schema_file": ("read_schema",),
+    "data.study": ("Study",),
+    "experiments.comparison_run": ("compare",),
+    "experiments.policies": ("make_policy",),
+    "experiments.results": ("Results",),
+    "foundation.errors": ("PeerfrontError",),
+    "foundation.randomness": ("named_luck",),
+    "problem": ("Allocation", "BranchingWorld", "Frontier", "History", "Policy", "Rules", "State", "World", "rollout"),
+    "simulation.catalog": ("make_world",),
+    "simulation.demo_study": ("demo_study",),
+    "study.coupon_sheet": ("CouponSheet", "Heading"),
+    "study.design": ("Design", "design"),
+    "study.design_worlds": ("DesignSettings",),
+    "study.estimation": ("Estimates", "estimate"),
+    "study.fit_settings": ("FitSettings",),
+    "study.forecast": ("Forecast",),
+    "study.model": ("Model", "fit", "load"),
+    "study.orders": ("PlanOrder",),
 }
-
-__all__ = [
-    "Allocation",
-    "BranchingWorld",
-    "CouponSheet",
-    "Design",
-    "DesignSettings",
-    "Estimates",
-    "FitSettings",
-    "Forecast",
-    "Frontier",
-    "Heading",
-    "History",
-    "Model",
-    "PeerfrontError",
-    "PlanOrder",
-    "Policy",
-    "ReadSettings",
-    "Results",
-    "Rules",
-    "State",
-    "Study",
-    "World",
-    "__version__",
-    "compare",
-    "demo_study",
-    "design",
-    "estimate",
-    "fit",
-    "guess_schema",
-    "load",
-    "make_policy",
-    "make_world",
-    "named_luck",
-    "read_frontier",
-    "read_schema",
-    "read_study",
-    "rollout",
-]
+_ROOM_OF = {name: room for room, names in _EXPORTS.items() for name in names}
+__all__ = sorted(("__version__", *_ROOM_OF))
 
 
 def __getattr__(name: str) -> object:

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from baselines.plain_population_dp import plain_best_spend, plain_population_values
 from peerfront.baselines.population_dp import (
     PopulationDP,
     fit_population_dp,
     next_sizes,
-    plain_best_spend,
-    plain_population_values,
     population_values,
 )
 from peerfront.foundation.counts import poisson_survival

@@ -18,8 +18,8 @@ from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, OffspringModel, Rules, State, rollout
-from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedWorld, boom_bust, bridge, typed_world
+from simulation.exact import solve
 from support import two_types
 
 
@@ -244,9 +244,8 @@ def test_the_price_rule_is_feasible_stays_below_its_bound_and_beats_looking_at_s
     assert earned.mean() > rival.mean()  # the best rule of its kind here
     assert earned.mean() < bounds.mean()
     capped = Rules(budget=30, people=4, max_per_person=2, max_per_round=5)
-    for share in (1.0, 0.5):
-        played = rollout(world, PriceIndexPolicy(index, share), capped, named_luck(("capped",), 20))
-        assert (played.spend[played.frontier > 0] >= 1).all()
+    played = rollout(world, PriceIndexPolicy(index), capped, named_luck(("capped",), 20))
+    assert (played.spend[played.frontier > 0] >= 1).all()
 
 
 def test_the_price_rule_gives_what_is_worth_its_price() -> None:
@@ -331,8 +330,6 @@ def test_impossible_settings_and_states_are_refused() -> None:
         smallest_duals(index, one_state(9, people(1)), 50, 2)
     with pytest.raises(SettingError, match="at most 2 coupons a person; the rules allow any number"):
         smallest_duals(index, one_state(8, people(1)), 50)
-    with pytest.raises(SettingError, match="share of price must be a share"):
-        PriceIndexPolicy(index, 1.5)
 
 
 def test_how_far_a_plan_can_be_from_the_best() -> None:

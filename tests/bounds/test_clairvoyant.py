@@ -13,8 +13,8 @@ from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_returns
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import BinomialResponse, Rules
-from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import TypedOffspring, boom_bust, bridge
+from simulation.exact import solve
 from support import within
 
 

@@ -14,8 +14,8 @@ from peerfront.bounds.lookahead_sample import ExactMeans, RoundSample
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
-from peerfront.simulation.exact import solve
 from peerfront.simulation.typed import bridge, typed_world
+from simulation.exact import solve
 from support import two_types
 
 

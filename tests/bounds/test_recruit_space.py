@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from scipy.stats import poisson
 
 from bounds.bound_cases import every_row
-from peerfront.bounds.price_index import BoundSettings, PriceIndex, chances_that_matter, exact_price_index, interpolated
-from peerfront.bounds.recruit_space import RecruitSpace
+from peerfront.bounds.price_index import (
+    BoundSettings,
+    PriceIndex,
+    RecruitSpace,
+    chances_that_matter,
+    exact_price_index,
+    interpolated,
+)
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from bounds.bound_cases import exact_index, people
-from peerfront.bounds import sampled_prices
+from peerfront.bounds import dual
 from peerfront.bounds.certificate import certify
-from peerfront.bounds.dual import smallest_dual
+from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.price_index import BoundSettings
-from peerfront.bounds.sampled_prices import sampled_dual
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Frontier, Rules, State
 from peerfront.simulation.catalog import make_world
@@ -40,7 +39,7 @@ def test_many_people_are_judged_by_some_of_them(monkeypatch: pytest.MonkeyPatch)
     state = State(1500, Frontier.of(codes), 0, Rules(budget=1500, rounds=3))
     models = world.response, world.offspring, 0.9, named_luck(("many",), 1)
     some = sampled_dual(state, *models, 20).bound
-    monkeypatch.setattr(sampled_prices, "_PEOPLE", 10_000)
+    monkeypatch.setattr(dual, "_PEOPLE", 10_000)
     everybody = sampled_dual(state, *models, 4).bound
     assert abs(some.mean - everybody.mean) < 4 * np.hypot(some.standard_error, everybody.standard_error)
     assert some.standard_error < 0.02 * some.mean

@@ -95,6 +95,8 @@ def test_problems_are_shown_and_kept(run, study, tmp_path) -> None:
         (b"id,own.coupon,coupon.1,coupon.1\n1,,a,b\n", [], "names 'coupon.1' more than once"),
         (b"id,own.coupon,coupon.1\n1,,a\n1,a,b\n", [], "row 3: Id '1' stands already in row 2"),
         (b"id,recruiter\n1,\n2,1\n", [], "--coupons-each 3"),
+        (b"x,CouponR,C1\nA,,c1\nB,c1,c2\n", [], "--map id=COLUMN"),
+        (b"x,recruiter,coupons_issued\nA,,3\nB,A,3\nC,A,3\nD,B,3\n", [], "If that is right: --map id=x"),
         (STUDY.encode(), ["--map", "own_coupon=own.cupon"], "Did you mean 'own.coupon'"),
         (STUDY.encode(), ["--map", "own=own.coupon"], "There is no part of a study called 'own'"),
         (STUDY.encode(), ["--format", "cupons"], "Did you mean 'coupons'"),

@@ -108,7 +108,7 @@ def test_output_that_finds_no_room_is_said_and_loses_no_file(place) -> None:
 
 IGNORED = """
 import signal
-from peerfront.cli.endings import ended_by_signals
+from peerfront.cli.main import ended_by_signals
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
 with ended_by_signals():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cli.commands import run_command
-from peerfront.data.columns.sensitive import MEANING
+from peerfront.data.columns.column_names import MEANING
 
 
 def study_table():

@@ -7,8 +7,8 @@ import pytest
 from made_columns import LEAKS, ordinary, study_of
 
 from peerfront.data.columns.column_findings import Against, column_findings, vetted
+from peerfront.data.columns.column_names import MEANING
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.columns.sensitive import MEANING
 from peerfront.data.schema_file import parse_schema, schema_text
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, SettingError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_columns import ordinary, study_of
 
-from peerfront.data.columns.column_roles import role_of
+from peerfront.data.columns.column_findings import role_of
 
 MADE = ordinary(200, 3)
 N = len(MADE.recruits)

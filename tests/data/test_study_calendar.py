@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.dated_studies import FIRST, dated_studies, day_text, study_of_rows
-from peerfront.data.calendar.dates import date_text
-from peerfront.data.calendar.study_calendar import coupon_counts
+from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import coupon_counts
 from peerfront.foundation.errors import SettingError
 from peerfront.simulation.demo_study import demo_study
 

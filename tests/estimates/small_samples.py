@@ -5,7 +5,7 @@ import pandas as pd
 
 from peerfront.estimates.sample import Outcome, Sample
 from peerfront.simulation.outcome_network import GROUP, OUTCOME, YES, A, OutcomeNetworkSettings, outcome_network
-from peerfront.simulation.referral_sample import referral_sample
+from simulation.referral_sampling import referral_sample
 
 
 def sample_with(recruiter, size=None, coupons=None, stratum=None, strata=("everybody",)) -> Sample:

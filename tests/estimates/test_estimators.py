@@ -16,10 +16,8 @@ from peerfront.estimates.estimators import (
     Impossible,
     estimators_for,
 )
-from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, irreducible, stationary
-from peerfront.estimates.resampling import the_sample
-from peerfront.estimates.sample import Outcome, Sample
-from peerfront.estimates.successive_sampling import inclusion_chances
+from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, inclusion_chances, irreducible, stationary
+from peerfront.estimates.sample import Outcome, Sample, the_sample
 from peerfront.foundation.errors import SettingError
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_samples import sample_with, yes_no
 
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.resampling import (
+from peerfront.estimates.sample import (
     BOOTSTRAPS,
     batches,
     neighbourhood_bootstrap,
@@ -57,7 +57,7 @@ def test_tree_bootstrap_counts_everybody_once_on_average() -> None:
 
 @pytest.mark.parametrize("kind", BOOTSTRAPS)
 def test_batches_give_as_many_as_asked(kind, monkeypatch) -> None:
-    monkeypatch.setattr("peerfront.estimates.resampling._BATCH_CELLS", 30)
+    monkeypatch.setattr("peerfront.estimates.sample._BATCH_CELLS", 30)
     sample = sample_with([-1, 0, 0, 1, 1, 2, 2])
     sizes = [len(each.people) for each in batches(kind, sample, 11, np.random.default_rng(0))]
     assert sum(sizes) == 11

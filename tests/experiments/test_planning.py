@@ -99,8 +99,7 @@ def test_deadlines_and_paces_are_checked_before_any_work() -> None:
 
 
 def test_a_value_knows_the_deadline_where_rounds_are_few(monkeypatch) -> None:
-    from peerfront.experiments.learned_policies import FEW_ROUNDS, prepare_gfp
-    from peerfront.experiments.planning_world import Preparation
+    from peerfront.experiments.policies import FEW_ROUNDS, Preparation, prepare_gfp
     from peerfront.gfp.policy_iteration import PolicyIterationSettings
     from peerfront.simulation.catalog import make_world
 
@@ -131,8 +130,7 @@ def test_a_value_knows_the_deadline_where_rounds_are_few(monkeypatch) -> None:
 
 
 def test_gfp_plays_the_rule_that_did_better_and_says_so(monkeypatch) -> None:
-    from peerfront.experiments.learned_policies import prepare_gfp
-    from peerfront.experiments.planning_world import Preparation
+    from peerfront.experiments.policies import Preparation, prepare_gfp
     from peerfront.foundation.randomness import named_luck
     from peerfront.gfp import policy_iteration
     from peerfront.simulation.catalog import make_world
@@ -179,9 +177,9 @@ def test_a_history_that_follows_recruits_meets_the_hubs() -> None:
 
 
 def test_a_value_is_learned_for_a_network_too() -> None:
-    from peerfront.experiments.planning_world import with_independent_referrals
     from peerfront.foundation.randomness import named_luck
     from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+    from peerfront.problem import with_independent_referrals
     from peerfront.simulation.catalog import make_world
 
     network, rules = make_world("network:people=100"), dataclasses.replace(SMALL.rules, budget=8, people=3)

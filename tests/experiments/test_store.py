@@ -18,15 +18,14 @@ import peerfront
 from models.small_fits import SCHEMA, fitted
 from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, run_task
-from peerfront.experiments.learned_policies import Renamed
-from peerfront.experiments.planning_world import CAPACITY, OFFSPRING, Preparation
-from peerfront.experiments.policies import prepare_policy
+from peerfront.experiments.planning_world import CAPACITY, OFFSPRING
+from peerfront.experiments.policies import Preparation, Renamed, prepare_policy
 from peerfront.experiments.result_folder import form_with_cost, restored_result, stored_result
 from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, _checksum, program
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec
 from peerfront.foundation.stored import Stored
 from peerfront.problem import BranchingWorld, Policy, Rules, rollout
 from small_artifacts import a_fit, people

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from experiments.small import SMALL
-from peerfront.cli.compare import terminal_table
+from peerfront.cli.research import terminal_table
 from peerfront.experiments.comparison import Comparison, run_task, tasks
 from peerfront.experiments.comparison_run import run_comparison
 from peerfront.problem import Rules

@@ -24,8 +24,8 @@ from peerfront.gfp.states import StateBatch, explored, simulated_returns, visite
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
 from peerfront.problem import Frontier, Policy, Rules, State, rollout
-from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
+from simulation.exact import exact_value, solve
 from support import Scripted
 
 WORLD = bridge()

@@ -25,8 +25,8 @@ from peerfront.gfp.surrogate import (
 )
 from peerfront.gfp.training import Kinds, Surrogate, fit_values
 from peerfront.problem import Allocation, Frontier, Rules, State
-from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import bridge
+from simulation.exact import exact_value, solve
 from support import Scripted, within
 
 WORLD = bridge()

@@ -16,7 +16,6 @@ from peerfront.gfp.states import StateBatch, sampled_recruits, visited
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import LaplaceTrainer, Surrogate, fit_values
 from peerfront.problem import Rules
-from peerfront.problem.coverage import transform_table
 from peerfront.simulation.typed import bridge
 
 WORLD = bridge()
@@ -34,8 +33,6 @@ def test_what_coupons_leave_uncovered_is_equation_7(people: int, coupons: int, l
     tables = Tables.of_capacity(survival, embeddings)
     np.testing.assert_allclose(tables.transform(), shares, atol=1e-12)
     np.testing.assert_allclose(tables.covers, paper.newly_covered(shares), atol=1e-9)
-    alone = np.ones((people, 1))  # the response family of the paper: P = 1
-    np.testing.assert_allclose(transform_table(survival, embeddings, alone, alone), shares, atol=1e-12)
 
 
 def a_surrogate(paper_settings: bool) -> Surrogate:

@@ -54,7 +54,7 @@ def a_state(budget: int = 20, people: int = 7, played: int = 0, **rules: int) ->
 
 
 def averaged_value(planner: Planner, state: State, coupons: np.ndarray) -> float:
-    """Q as `Planner` writes it, story by story: no tables, every person's T(k) by the formula."""
+    """Q as `Planner` writes it, story by story: no tables, every person's T(k) = E[alpha^N(k)] as it is defined."""
     codes, total = state.frontier.covariates, 0.0
     most = int(coupons.max(initial=0))
     everybody = np.arange(len(codes))
@@ -62,7 +62,10 @@ def averaged_value(planner: Planner, state: State, coupons: np.ndarray) -> float
         gains = story.response.gains(codes, most)
         recruits = sum(gains[i, : coupons[i]].sum() for i in everybody)
         alpha = story.laplace.uncovered(story.laplace.inputs.rows(codes))
-        left = story.response.transform(codes, alpha, most)[everybody, coupons].prod(axis=0)
+        by_coupons = [story.response.counts(codes, k) for k in range(most + 1)]  # P(N(k) = y), [people, k + 1]
+        left = np.prod(
+            [by_coupons[k][i] @ alpha[i] ** np.arange(k + 1)[:, None] for i, k in enumerate(coupons)], axis=0
+        )
         worth = story.surrogate.weights_with(state.rounds_left - 1)[state.remaining_budget - int(coupons.sum())]
         total += story.weight * (recruits + planner.discount * float(worth @ (1.0 - left)))
     return total

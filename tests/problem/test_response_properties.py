@@ -52,7 +52,6 @@ def test_tables_are_those_of_the_enumerated_counts(response: GivenResponse, seed
     uncovered = drawn_embeddings(np.random.default_rng(seed), people, 2, 12, extremes)
     gains = response.gains(response.everybody, levels)
     covers = response.covers(response.everybody, uncovered, levels)
-    transform = response.transform(response.everybody, uncovered, levels)
     for person in range(people):
         exact = [exact_counts(response, person, k) for k in range(levels + 1)]
         means = [float(sum(y * chance for y, chance in enumerate(counts))) for counts in exact]
@@ -66,7 +65,6 @@ def test_tables_are_those_of_the_enumerated_counts(response: GivenResponse, seed
             left = [
                 sum(chance * Fraction(uncovered[person, j]) ** y for y, chance in enumerate(counts)) for counts in exact
             ]
-            np.testing.assert_allclose(transform[person, :, j], [float(part) for part in left], atol=1e-12)
             for k in range(levels):
                 if left[k] > Fraction(1, 10**280):  # below, everything is covered for sure
                     assert covers[person, k, j] == pytest.approx(float(1 - left[k + 1] / left[k]), rel=1e-9, abs=1e-300)
@@ -137,7 +135,6 @@ def test_impossible_chances_are_refused(values: list, shares: list, message: str
     for ask in (
         lambda: response.gains(response.everybody, 3),
         lambda: response.covers(response.everybody, np.full((1, 1), 0.5), 3),
-        lambda: response.transform(response.everybody, np.full((1, 1), 0.5), 3),
         lambda: response.counts(response.everybody, 3),
     ):
         with pytest.raises(SettingError, match=message):

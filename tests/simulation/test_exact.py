@@ -10,12 +10,11 @@ from scipy.stats import betabinom, binom
 
 from peerfront.baselines.population_dp import fit_population_dp
 from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Crowd, Rules, rollout
 from peerfront.simulation.coupon_stories import CouponStory
-from peerfront.simulation.exact import exact_value, solve
 from peerfront.simulation.typed import TypedCapacity, TypedWorld, boom_bust, bridge, typed_world
+from simulation.exact import exact_value, solve
 from support import Scripted, two_types, within
 
 
@@ -128,9 +127,9 @@ def test_more_of_anything_never_hurts() -> None:
     assert optimum.value(people(1), remaining_budget=2) < optimum.value(people(1))
     assert optimum.value(people()) == 0.0
     assert optimum.value(people(*[0] * 9)) == optimum.value(people(*[0] * 6))
-    with pytest.raises(SettingError, match="at most 8"):
+    with pytest.raises(ValueError, match="at most 8"):
         solve(boom_bust(), Rules(budget=9), 0.9)
-    with pytest.raises(SettingError, match="Solved for 0 to 6 coupons; asked for 7"):
+    with pytest.raises(ValueError, match="solved for 0 to 6 coupons; asked for 7"):
         optimum.value(people(1), remaining_budget=7)
 
 

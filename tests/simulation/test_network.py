@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from peerfront.baselines.simple_rules import Constant, RandomSplit
-from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import make_world
@@ -16,9 +16,9 @@ EPISODES = named_luck(("network episodes",), 40)
 
 
 def star(leaves: int) -> Society:
-    graph = networkx.star_graph(leaves)
-    networkx.set_node_attributes(graph, {n: "hub" if n == 0 else "leaf" for n in graph}, "role")
-    return Society.from_networkx(graph)
+    people = [str(number) for number in range(leaves + 1)]
+    ties = np.array([[0, leaf] for leaf in range(1, leaves + 1)])
+    return Society.of(people, {"role": ["hub", *["leaf"] * leaves]}, ties)
 
 
 def test_nobody_is_recruited_twice_and_only_by_acquaintances() -> None:
@@ -104,16 +104,13 @@ def test_too_many_seeds_and_lonely_people() -> None:
 
 def test_societies_are_indexed_faithfully() -> None:
     graph = networkx.gnm_random_graph(40, 100, seed=1)
-    networkx.set_node_attributes(graph, {n: {"parity": n % 2, "third": n % 3} for n in graph})
-    society = Society.from_networkx(graph)
+    attributes = {name: [str(n % size) for n in graph] for name, size in (("parity", 2), ("third", 3))}
+    society = Society.of([str(n) for n in graph], attributes, np.array(graph.edges()))
     for member in range(40):
         assert sorted(society.acquaintances_of(member).tolist()) == sorted(graph.neighbors(member))
     assert society.schema.names == ("parity", "third", "network_size")
     records = society.schema.decode(society.covariates)
     assert all(r["parity"] == str(n % 2) and r["third"] == str(n % 3) for n, r in enumerate(records))
-    assert Society.from_networkx(graph, ["third"]).schema.names == ("third", "network_size")
-    with pytest.raises(UnknownName, match="Did you mean 'parity'"):
-        Society.from_networkx(graph, ["partiy"])
     with pytest.raises(SettingError, match="is taken"):
         Society.of(["a"], {"network_size": ["3"]}, np.zeros((0, 2), dtype=np.int64))
     with pytest.raises(SettingError, match="at least one person"):

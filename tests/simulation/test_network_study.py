@@ -8,9 +8,8 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
 from peerfront.simulation.catalog import make_world
-from peerfront.simulation.network import NetworkWorld
+from peerfront.simulation.network import NetworkWorld, network_studies
 from peerfront.simulation.outcome_network import spread_outcome
-from peerfront.simulation.referral_sample import network_studies
 
 RULES = Rules(budget=60, people=5, rounds=4, max_per_person=3)
 

@@ -6,7 +6,7 @@ import pytest
 from peerfront.foundation.errors import SettingError
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.outcome_network import OUTCOME, YES, OutcomeNetworkSettings, outcome_network
-from peerfront.simulation.referral_sample import referral_sample
+from simulation.referral_sampling import referral_sample
 
 
 def with_outcome(society) -> np.ndarray:
@@ -77,5 +77,3 @@ def test_seeds_can_be_chosen() -> None:
         society, np.full(300, 3), np.random.default_rng(2), people=100, seeds=8, seed_weights=yes.astype(float)
     )
     assert yes[drawn.members[:8]].all()
-    with pytest.raises(SettingError, match="one number of coupons"):
-        referral_sample(society, np.full(3, 3), np.random.default_rng(2), people=100)

@@ -12,10 +12,10 @@ from peerfront.foundation.covariates import Field, Schema
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import BranchingWorld
 from peerfront.simulation.demo_study import _Anybody
-from peerfront.simulation.field_study import FieldStudy
 from peerfront.simulation.icpsr22140 import Inheritance, calibrated
 from peerfront.study import week_model
 from peerfront.study.week import WeekRequest, WeekResult, run_week
+from simulation.calendar_study import CalendarStudy
 
 FIRST = date(2026, 3, 2)
 ORDER = {"budget": 120, "deadline": "2026-05-25", "target": 90, "valid_days": 40}
@@ -46,7 +46,7 @@ class Running:
 
     def __init__(self, folder: Path, seeds: int = 24) -> None:
         self.folder, self.file = folder / "study", folder / "harbour.csv"
-        self.field = FieldStudy(small_world(), ReturnTimes("lognormal", 6.0, 0.7), FIRST, seeds, valid_days=40.0)
+        self.field = CalendarStudy(small_world(), ReturnTimes("lognormal", 6.0, 0.7), FIRST, seeds, valid_days=40.0)
         self.number = 0
 
     def day(self, number: int | None = None) -> date:

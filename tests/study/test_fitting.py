@@ -13,7 +13,7 @@ from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Severity
-from peerfront.foundation.privacy import rounded_count
+from peerfront.foundation.stored import rounded_count
 from peerfront.gfp import learning
 from peerfront.gfp.learning import ValueReport, compared
 from peerfront.gfp.policy_iteration import PolicyIterationSettings

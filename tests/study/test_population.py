@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from peerfront.baselines.simple_rules import Constant
-from peerfront.data.frontier_files import frontier_from_table
+from peerfront.data.frontier_files import read_frontier
 from peerfront.data.schema_file import parse_schema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
 from peerfront.models.finite_population import usual_sizes
@@ -132,18 +132,18 @@ def test_nothing_changes_without_a_population() -> None:
 def test_acquaintances_left_are_read_from_the_file() -> None:
     schema = parse_schema(a_fit().study_schema.encode(), "the schema")
     table = pd.DataFrame({"id": ["a", "b", "c"], "sex": "f", "town": "north", "date": "2024-01-01"})
-    assert frontier_from_table(table, schema).left is None
+    assert read_frontier(table, schema).left is None
     table["Acquaintances_Left"] = ["3", "", "0"]
-    read = frontier_from_table(table, schema).left
+    read = read_frontier(table, schema).left
     assert read is not None
     assert read.tolist() == [3, -1, 0]
     renamed = table.rename(columns={"Acquaintances_Left": "still free"})
-    assert frontier_from_table(renamed, schema).left is None
-    named = frontier_from_table(renamed, schema, left_column="still free").left
+    assert read_frontier(renamed, schema).left is None
+    named = read_frontier(renamed, schema, left_column="still free").left
     assert named is not None
     assert named.tolist() == [3, -1, 0]
     with pytest.raises(DataFileError, match=r"'few' \(row 2\), '-1' \(row 4\)"):
-        frontier_from_table(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
+        read_frontier(table.assign(Acquaintances_Left=["few", "2", "-1"]), schema)
 
 
 def test_forecasts_by_date_find_fewer_as_people_come() -> None:

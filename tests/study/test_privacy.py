@@ -20,8 +20,8 @@ from peerfront.data.columns.schema_guess import GuessSettings, guess_schema, pri
 from peerfront.data.reading import study_from_table
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.response_families import story_of
+from peerfront.foundation.stored import rounded_counts
 from peerfront.models.offspring.inheritance_tables import (
     SHRINKAGES,
     field_counts,

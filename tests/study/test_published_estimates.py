@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import peerfront as pf
+from peerfront.estimates.estimating import judged, unequal_recruitment
 from peerfront.estimates.sample import Outcome, Sample
-from peerfront.estimates.validity import judged, unequal_recruitment
 from peerfront.foundation.errors import UnknownName
 from peerfront.study.published_tables import published_estimates
 from peerfront.study.report import ReportSettings

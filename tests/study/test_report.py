@@ -14,11 +14,11 @@ import pytest
 
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
-from peerfront.data.study import NOBODY, trees_of
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.trees import NOBODY, trees_of
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder

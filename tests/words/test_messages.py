@@ -10,8 +10,10 @@ import pytest
 import peerfront
 from peerfront.data.problems import KINDS
 from peerfront.data.read.recognition import suggested_columns
+from peerfront.experiments.policies import POLICIES
 from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity, note, warning
+from peerfront.simulation.catalog import WORLDS
 from peerfront.words.language import Medium, Text, catalogue, joined, marked, say, say_n, speaking, warn
 from peerfront.words.messages import sentences, text_of
 
@@ -19,6 +21,8 @@ SOURCE = Path(peerfront.__file__).parent
 MAKERS = {"Message", "note", "warning"}
 BY_NAME = ("audit.", "refusal_found.", "refusal_to_do.", "problem_titles.", "problem_remedies.")
 """Topics whose codes are names of events, actions and refusals; tests of the live study look for each of them."""
+BY_ENTRY = ("world_summary.", "world_description.", "world_setting.", "policy_summary.", "policy_setting.")
+"""Topics whose codes are names of worlds, policies and their settings."""
 
 
 def uses_of_codes() -> list[tuple[str, str, set[str] | None]]:
@@ -51,9 +55,17 @@ def test_sentences_name_the_values_that_their_codes_have() -> None:
 
 def test_every_sentence_has_a_use() -> None:
     texts = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
-    assert [code for code in sentences() if f'"{code}"' not in texts and not code.startswith(BY_NAME)] == []
+    assert [code for code in sentences() if f'"{code}"' not in texts and not code.startswith(BY_NAME + BY_ENTRY)] == []
     by_kind = {f"{topic}.{kind}" for topic in ("problem_titles", "problem_remedies") for kind in KINDS}
     assert by_kind == {code for code in sentences() if code.startswith(("problem_titles.", "problem_remedies."))}
+
+
+def test_worlds_and_policies_have_their_sentences_and_no_others() -> None:
+    entries = (*WORLDS.values(), *POLICIES.values())
+    used = {entry.summary.code for entry in entries} | {entry.description.code for entry in WORLDS.values()}
+    used |= {option.help.code for entry in entries for option in entry.options.values()}
+    used |= {"world_setting.world", "policy_setting.policy"}
+    assert used == {code for code in sentences() if code.startswith(BY_ENTRY)}
 
 
 def test_a_message_is_data_until_somebody_reads_it() -> None:

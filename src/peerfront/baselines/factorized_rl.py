@@ -40,7 +40,7 @@ from peerfront.baselines.agents import (
 from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
 from peerfront.baselines.separate_heads import SeparateHeadsAgent, separate_losses
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Progress
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth
 from peerfront.problem import Rules, World
 

@@ -25,9 +25,8 @@ from torch.nn.functional import huber_loss
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import DONE, Progress, note, silent
 from peerfront.foundation.networks import gradient_steps
-from peerfront.foundation.progress import DONE, Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
 from peerfront.foundation.settings import (
     among,

@@ -22,6 +22,10 @@ from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, positive, proportion, several
 from peerfront.problem import Allocation, Policy, ResponseModel, Rules, State, World, ask_many, rollouts
 
+_CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
+_LEAST_SHARES = (0.02, 0.04, 0.08, 0.12, 0.2, 0.32)  # of the budget, which they spend at least in a round
+_PACES = (0.5, 0.75, 1.0, 1.5, 2.0)  # of the rules that spread the budget over the rounds
+
 
 @dataclass(frozen=True)
 class Constant:
@@ -191,6 +195,18 @@ def _likeliest_first(response: ResponseModel, states: Sequence[State], spends: S
         Allocation(np.bincount(most_likely_used(table, min(spend, state.spendable)), minlength=len(table)))
         for table, state, spend in zip(gain_tables(response, states), states, spends, strict=True)
     ]
+
+
+def threshold_rules(response: ResponseModel, budget: int) -> list[Policy]:
+    """Threshold rules over a grid: heuristics from which a planner's learning starts, and by which it explores."""
+    least = sorted({max(1, round(share * budget)) for share in _LEAST_SHARES})
+    return [Threshold(response, c, m) for c, m in product(_CUTOFFS, least)]
+
+
+def deadline_rules(response: ResponseModel, budget: int) -> list[Policy]:
+    """The same, with everything given out in the last round, and rules that spread the budget over the rounds."""
+    evenly = [Evenly(response, pace) for pace in _PACES]
+    return [*(AllAtLast(response, rule) for rule in threshold_rules(response, budget)), *evenly]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Four upper bounds on the discounted recruits of any policy, of which the smalles
   price bound but for chance, and usually far below, so it is computed wherever the frontier is not large.
 
 The last two need a price index, which is an exact table (`price_index`). Where no table holds it, there is no
-lookahead, and the price bound comes from samples (`sampled_prices`).
+lookahead, and the price bound comes from samples (`dual.sampled_dual`).
 
 **Choice and evaluation.** The smallest of noisy numbers is too small on average, and no bound. So the price rule of the
 lookahead and which of the four is reported are chosen by one set of samples, and the reported number and its standard
@@ -24,10 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from peerfront.bounds.clairvoyant import Caps, Estimate, budget_bounds, clairvoyant_returns
-from peerfront.bounds.dual import smallest_dual
+from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
-from peerfront.bounds.sampled_prices import sampled_dual
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.states import StateBatch

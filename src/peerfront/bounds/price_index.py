@@ -23,25 +23,31 @@ computable and tight:
 - J is the largest of functions linear in m (one per policy), hence convex and falling in m: linear interpolation
   between prices lies above it and keeps the bound a bound.
 
-**The table.** A_t is tabulated by backward induction for every kind of recruiter (`recruit_space`) and a geometric grid
+**The table.** A_t is tabulated by backward induction for every kind of recruiter (`RecruitSpace`) and a geometric grid
 of prices whose step divides log(1 / gamma), so that m / gamma is again on it and nothing is interpolated; at discounts
 too near 1 for that, values between prices are interpolated. Every number is an upper bound, up to rounding. Where
 recruits do not inherit their fields one by one, or too many kinds of them matter, there is no index, and
-`sampled_prices` takes its place.
+samples take its place (`dual`).
 
 **The surplus.** p(l), what the l-th coupon adds to the expected recruits, falls with l, so the sum over l takes the
 coupons whose p is above price / worth and no others: a binary search in the person's row and two looked-up sums,
 whatever the number of coupons (`Chances`).
+
+**Kinds of recruits.** The means over recruits need the chances of every kind of recruit, given every kind of recruiter.
+Where each field of a recruit depends on the same field of the recruiter alone, as in most fitted models, two things
+keep that small: fields that the response model does not look at change nobody's worth, now or later, so they are left
+out; and the matrix is a product of one small table per field (a Kronecker product), which is applied field by field.
+A recruiter's category may be unknown, as in a file with missing answers; a recruit's never is.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerfront.bounds.recruit_space import RecruitSpace
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.settings import check_fields, checked_discount, inside, one_or_more, optional
@@ -79,6 +85,80 @@ class BoundSettings:
     @property
     def most_per_person(self) -> int:
         return self.largest_budget if self.max_per_person is None else min(self.max_per_person, self.largest_budget)
+
+
+@runtime_checkable
+class InheritsByField(Protocol):
+    """An offspring model in which a recruit's field depends on the same field of the recruiter, and on nothing else."""
+
+    @property
+    def field_tables(self) -> tuple[Array, ...]:
+        """Per field the chances of each category, [categories + 1, categories]; the last row is for an unknown one."""
+        ...
+
+
+@runtime_checkable
+class LooksAtSomeFields(Protocol):
+    """A response model that says which fields it looks at."""
+
+    @property
+    def columns_used(self) -> tuple[int, ...] | None:
+        """Columns of the codes; all others change nothing. None if it cannot say."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RecruitSpace:
+    """The fields that matter, each inherited by a table of its own."""
+
+    columns: tuple[int, ...]  # those that matter
+    fields: int  # of a person, in all
+    tables: tuple[Array, ...]  # for each column that matters [categories + 1, categories]
+
+    @classmethod
+    def of(cls, response: ResponseModel, offspring: OffspringModel, schema: Schema) -> "RecruitSpace | None":
+        """None where a recruit's fields do not depend on the recruiter one by one."""
+        if not isinstance(offspring, InheritsByField):
+            return None
+        columns = response.columns_used if isinstance(response, LooksAtSomeFields) else None
+        if columns is None:
+            columns = tuple(range(len(schema.fields)))
+        return cls(columns, len(schema.fields), tuple(offspring.field_tables[column] for column in columns))
+
+    @property
+    def recruiters(self) -> int:
+        """Number of kinds of recruiters, with unknown categories."""
+        return int(np.prod([len(table) for table in self.tables], dtype=np.float64))
+
+    @property
+    def people(self) -> Codes:
+        """One recruit of every kind, [kinds, fields]."""
+        sizes = [table.shape[1] for table in self.tables]
+        rows = np.zeros((int(np.prod(sizes)), self.fields), dtype=np.int16)
+        if sizes:
+            rows[:, self.columns] = np.stack(np.unravel_index(np.arange(len(rows)), sizes), axis=1)
+        return rows
+
+    def means(self, values: Array) -> Array:
+        """Mean over the recruits of each recruiter, [recruiters, prices], of values of recruits, [kinds, prices]."""
+        by_field = values.reshape(*(table.shape[1] for table in self.tables), -1)
+        for axis, table in enumerate(self.tables):
+            by_field = np.moveaxis(np.tensordot(table, by_field, axes=(1, axis)), 0, axis)
+        return by_field.reshape(-1, values.shape[1])
+
+    def of_recruits(self, values: Array) -> Array:
+        """The rows of `people`, [kinds, prices], among those of all recruiters, [recruiters, prices]."""
+        by_field = values.reshape(*(len(table) for table in self.tables), -1)
+        without_unknown = by_field[tuple(slice(-1) for _ in self.tables)]
+        return without_unknown.reshape(-1, values.shape[1])
+
+    def places(self, covariates: Codes) -> NDArray[np.int64]:
+        """The row of each person among the recruiters, [people]."""
+        if not self.tables:
+            return np.zeros(len(covariates), dtype=np.int64)
+        sizes = [len(table) for table in self.tables]
+        codes = [covariates[:, column] % size for column, size in zip(self.columns, sizes, strict=True)]  # -1: the last
+        return np.ravel_multi_index(codes, sizes).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

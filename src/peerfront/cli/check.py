@@ -1,7 +1,4 @@
-"""`peerfront check`: read a study's file, report what is in it and what is wrong with it, and guess a schema.
-
-The report is a few tables that a coordinator can read. `--out` keeps it in a folder, which holds participants' ids.
-"""
+"""`peerfront check`, `convert` and `example`: a study's file and what is wrong in it, other formats, a made-up one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,26 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.options import (
-    AS_OF,
-    COUPONS_EACH,
-    FILE,
-    FORMAT,
-    MAP,
-    MISSING,
-    OVERWRITE,
-    PRESET,
-    SCHEMA,
-    SHEET,
-    STILL_OPEN,
-    STRICT,
-    VALID_DAYS,
-    claim,
-    out_path,
-    read_settings,
-)
-from peerfront.cli.screen import cell, new_screen, show
-from peerfront.words.language import say
+from peerfront.cli import options
+from peerfront.cli.options import claim, number, output, schema_in, study_in
+from peerfront.cli.screen import cell, new_screen, show, show_written, tell
+from peerfront.words.language import marked, n_people, say, say_n
 from peerfront.words.result_files import CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
 
 if TYPE_CHECKING:
@@ -45,34 +26,21 @@ _WIDEST_NAME = 48  # characters of a column's name on one line
 
 def check_command(
     context: typer.Context,
-    file: FILE,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=out_path, metavar="PATH", help="Folder for problems, summary, schema and tree.", show_default=False
-        ),
-    ] = None,
-    waiting: Annotated[
-        Path | None,
-        typer.Option(
-            parser=out_path,
-            metavar="PATH",
-            help="CSV file for the people who wait for coupons, as `plan` reads it.",
-            show_default=False,
-        ),
-    ] = None,
-    schema: SCHEMA = None,
-    sheet: SHEET = None,
-    preset: PRESET = None,
-    format: FORMAT = None,
-    map: MAP = None,
-    missing: MISSING = None,
-    coupons_each: COUPONS_EACH = None,
-    still_open: STILL_OPEN = None,
-    valid_days: VALID_DAYS = None,
-    as_of: AS_OF = None,
-    strict: STRICT = False,
-    overwrite: OVERWRITE = False,
+    file: options.FILE,
+    out: Annotated[Path | None, output("Folder for problems, summary, schema and tree.")] = None,
+    waiting: Annotated[Path | None, output("CSV file for the people who wait for coupons, as `plan` reads it.")] = None,
+    schema: options.SCHEMA = None,
+    sheet: options.SHEET = None,
+    preset: options.PRESET = None,
+    format: options.FORMAT = None,
+    map: options.MAP = None,
+    missing: options.MISSING = None,
+    coupons_each: options.COUPONS_EACH = None,
+    still_open: options.STILL_OPEN = None,
+    valid_days: Annotated[float | None, number("Days from issue until coupons expire, if no column says so.")] = None,
+    as_of: options.AS_OF = None,
+    strict: options.STRICT = False,
+    overwrite: options.OVERWRITE = False,
 ) -> None:
     """Check a study's file: who recruited whom, coupons, dates, and what is known about people.
 
@@ -94,29 +62,16 @@ def check_command(
 
     from peerfront.data.columns.column_findings import vetted
     from peerfront.data.columns.schema_guess import guess_schema
-    from peerfront.data.reading import read_study
-    from peerfront.data.schema_file import read_schema
     from peerfront.data.study import summarise
     from peerfront.data.study_schema import history_of
 
-    saved = read_schema(schema) if schema is not None else None
-    settings = read_settings(
-        saved,
-        strict=strict,
-        format=format,
-        map=map,
-        missing=missing,
-        coupons_each=coupons_each,
-        still_open=still_open,
-        sheet=sheet,
-        preset=preset,
-        valid_days=valid_days,
-    )
+    saved = schema_in(schema)
     if sheet is not None:
         _check_workbook(file, sheet)
-    study = read_study(file, settings)
-    if as_of is not None:
-        study = study.as_of(as_of)
+    study = study_in(
+        file, saved, as_of=as_of, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
+        still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
+    )  # fmt: skip
     notes: tuple[Message, ...] = ()
     if saved is None:
         guess = guess_schema(study)
@@ -129,28 +84,20 @@ def check_command(
     summary = summarise(study)
     _print_report(study, summary, study_schema, reasons, notes, guessed=saved is None)
     if waiting is not None:
-        _write_waiting(waiting, study)
+        n = write_waiting(waiting, study)
+        show("")
+        tell("Written: {file} (people who wait for coupons: {n:,}).", file=waiting, n=n)
     if out is not None:
         write_check(out, study, summary, study_schema, reasons, names)
-        show("")
-        show(say("Written to {folder}: {files}.", folder=out, files=names))
+        show_written(out, names)
         if saved is None:
-            show(
-                say(
-                    "Edit schema.toml there (leave out columns, name categories), then look again with "
-                    "--schema {file}.",
-                    file=out / SCHEMA_FILE,
-                )
+            tell(
+                "Edit schema.toml there (leave out columns, name categories), then look again with --schema {file}.",
+                file=out / SCHEMA_FILE,
             )
     elif saved is None and waiting is None:
         show("")
-        show(say("Keep this, with a schema to edit: add --out FOLDER."))
-
-
-def _write_waiting(file: Path, study: "Study") -> None:
-    n = write_waiting(file, study)
-    show("")
-    show(say("Written: {file} (people who wait for coupons: {n:,}).", file=file, n=n))
+        tell("Keep this, with a schema to edit: add --out FOLDER.")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:
@@ -175,7 +122,6 @@ def _print_report(
 ) -> None:
     """Print everything, in the order in which questions come up."""
     from peerfront.words import study_check
-    from peerfront.words.language import marked
 
     console = new_screen()
     console.print(cell(study_check.heading(study), "bold"))
@@ -209,8 +155,8 @@ def _print_section(console: "Console", section: "Section") -> None:
             no_wrap=not section.header[place] if headed else place == 0,
             min_width=room if place == 0 and room else None,
         )
-    for number, row in enumerate(section.rows):
-        quiet = section.quiet is not None and number >= section.quiet
+    for place, row in enumerate(section.rows):
+        quiet = section.quiet is not None and place >= section.quiet
         table.add_row(*map(cell, row), style="dim" if quiet else None)
     console.print(table)
     for text in section.below:
@@ -222,7 +168,6 @@ def _print_problems(console: "Console", study: "Study") -> None:
     from rich.table import Table
 
     from peerfront.foundation.shown import visible
-    from peerfront.words.language import say, say_n
     from peerfront.words.study_check import problem_kinds
 
     console.print()
@@ -243,3 +188,62 @@ def _print_problems(console: "Console", study: "Study") -> None:
         table.add_row(f"{kind.count:,}", text)
         table.add_section()
     console.print(table)
+
+
+def convert_command(
+    context: typer.Context,
+    file: options.FILE,
+    to: Annotated[str, typer.Option(help="coupons, recruiter, rdsat, app, or dot (GraphViz).")],
+    out: Annotated[Path, output("The file to write.")],
+    schema: options.SCHEMA = None,
+    strict: options.STRICT = False,
+    overwrite: options.OVERWRITE = False,
+) -> None:
+    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz.
+
+    --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it,
+    convert guesses as check does.
+    """
+    from peerfront.data.writers import WRITERS, write_study
+    from peerfront.foundation.errors import UnknownName
+    from peerfront.foundation.messages import note
+
+    if to not in WRITERS:
+        raise UnknownName(note("formats.to_write"), to, WRITERS)
+    claim(context, out, overwrite=overwrite, inputs=(file, schema), make_folder=False)
+    study = study_in(file, schema_in(schema), strict=strict)
+    write_study(study, out, to, overwrite=overwrite)
+    tell("{people} written to {file}.", people=n_people(len(study)), file=out)
+    if study.problems:
+        show(
+            say_n(
+                "{n:,} warning: see peerfront check {file}.",
+                "{n:,} warnings: see peerfront check {file}.",
+                len(study.problems),
+                file=file,
+            )
+        )
+
+
+def example_command(
+    context: typer.Context,
+    out: Annotated[Path, output("Folder for study.csv and frontier.csv.")],
+    people: Annotated[float, number("About how many people took part so far.")] = 500,
+    seed: options.SEED = 0,
+    overwrite: options.OVERWRITE = False,
+) -> None:
+    """Write a made-up study (nobody in it exists) and the people who wait for coupons now."""
+    from peerfront.simulation.demo_study import EXAMPLE_FILES, demo_study
+
+    claim(context, out, EXAMPLE_FILES, overwrite=overwrite)
+    tables = demo_study(people, seed)  # type: ignore[arg-type] # checked there
+    tables.write(out)
+    tell(
+        "{people:,} people written to {study}, and the {waiting:,} of them who wait for coupons to {frontier}. "
+        "Nobody in them exists.\nNext: {command}",
+        people=len(tables.study),
+        study=out / "study.csv",
+        waiting=len(tables.frontier),
+        frontier=out / "frontier.csv",
+        command=f"peerfront check {out / 'study.csv'} --out {out / 'checked'}",
+    )

@@ -1,32 +1,13 @@
-"""`peerfront forecast`: what to expect from here on, under the plan and under other rules."""
+"""`peerfront forecast` and `peerfront backtest`: what to expect from here on, and how earlier forecasts fared."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerfront.cli.options import (
-    ACQUAINTANCES,
-    EPISODES,
-    LEFT_COLUMN,
-    MAX_PER_PERSON_NOW,
-    MIN_PER_PERSON,
-    OVERWRITE,
-    POPULATION,
-    RANDOMISE,
-    RESERVE,
-    RESPONSE,
-    ROUND_CAP,
-    ROUNDS_LEFT,
-    SEED,
-    SHEET,
-    STRATA,
-    TARGET,
-    claim,
-    order_of,
-    out_path,
-)
-from peerfront.cli.screen import show, show_result
+from peerfront.cli import options
+from peerfront.cli.options import claim, number, order_of, output, schema_in, shown_progress, study_in, text
+from peerfront.cli.screen import show_result, show_written
 
 if TYPE_CHECKING:
     from peerfront.study.date_forecast import DateForecast
@@ -35,81 +16,52 @@ if TYPE_CHECKING:
 
 def forecast_command(
     context: typer.Context,
-    model: Annotated[Path, typer.Argument(help="The folder of a fit.")],
-    budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left.")],
+    model: options.MODEL,
+    budget: Annotated[float, number("Coupons that are left.")],
     frontier: Annotated[
-        Path | None,
-        typer.Argument(help="CSV or Excel file with the people who may refer next.", show_default=False),
+        Path | None, typer.Argument(help="CSV or Excel file with the people who may refer next.")
     ] = None,
     study: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead of FRONTIER, the study's file with dates: forecast by date, open coupons included.",
-            show_default=False,
-        ),
+        text("FILE", "Instead of FRONTIER, the study's file with dates: forecast by date, open coupons included."),
     ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="DATE", help="With --study: the deadline, such as 2027-03-01.", show_default=False),
-    ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DATE", help="With --study: the day to look ahead from; otherwise its last.", show_default=False
-        ),
-    ] = None,
+    until: Annotated[str | None, text("DATE", "With --study: the deadline, such as 2027-03-01.")] = None,
+    as_of: Annotated[str | None, text("DATE", "With --study: the day to look ahead from; otherwise its last.")] = None,
     interviews_per_week: Annotated[
-        float | None,
-        typer.Option(
-            metavar="N", help="With --study: interviews that can be held in a week; others queue.", show_default=False
-        ),
+        float | None, number("With --study: interviews that can be held in a week; others queue.")
     ] = None,
-    sheet: SHEET = None,
-    target: TARGET = None,
+    sheet: options.SHEET = None,
+    target: options.TARGET = None,
     already: Annotated[
-        float,
-        typer.Option(metavar="N", help="People who have taken part so far, towards the target and of the population."),
+        float, number("People who have taken part so far, towards the target and of the population.")
     ] = 0,
-    population: POPULATION = None,
-    acquaintances: ACQUAINTANCES = None,
-    left_column: LEFT_COLUMN = None,
-    rounds_left: ROUNDS_LEFT = None,
-    max_per_person: MAX_PER_PERSON_NOW = None,
-    min_per_person: MIN_PER_PERSON = 0,
-    round_cap: ROUND_CAP = None,
-    reserve: RESERVE = 0,
-    response: RESPONSE = "average",
-    strata: STRATA = None,
-    randomise: RANDOMISE = 0.0,
-    episodes: EPISODES = 1000,
-    seed: SEED = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=out_path,
-            metavar="PATH",
-            help="Folder for the tables (CSV) and the picture (PNG, SVG).",
-            show_default=False,
-        ),
-    ] = None,
-    overwrite: OVERWRITE = False,
+    population: options.POPULATION = None,
+    acquaintances: options.ACQUAINTANCES = None,
+    left_column: options.LEFT_COLUMN = None,
+    rounds_left: options.ROUNDS_LEFT = None,
+    max_per_person: options.MAX_PER_PERSON_NOW = None,
+    min_per_person: options.MIN_PER_PERSON = 0,
+    round_cap: options.ROUND_CAP = None,
+    reserve: options.RESERVE = 0,
+    response: options.RESPONSE = "average",
+    strata: options.STRATA = None,
+    randomise: options.RANDOMISE = 0.0,
+    episodes: options.EPISODES = 1000,
+    seed: options.SEED = 0,
+    out: Annotated[Path | None, output("Folder for the tables (CSV) and the picture (PNG, SVG).")] = None,
+    overwrite: options.OVERWRITE = False,
 ) -> None:
     """Simulate the study from here on: recruits by round, chances, coupons that stay unused.
 
     With FRONTIER, a file of the people who may refer next, by rounds; with --study and --until by date: interviews per
     week, the date of the target, open coupons and a queue of interviews.
     """
-    from peerfront.cli.options import shown_progress
     from peerfront.foundation.errors import SettingError
     from peerfront.study.model import load
     from peerfront.words.date_forecast_words import date_forecast_tables
     from peerfront.words.forecast_words import forecast_tables
-    from peerfront.words.language import say
     from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
 
-    if overwrite and out is None:
-        raise SettingError("outputs.overwrite_needs_out")
     if (frontier is None) == (study is None):
         raise SettingError("forecast_options.one_of_two")
     if study is None and (until or as_of or interviews_per_week is not None):
@@ -117,8 +69,7 @@ def forecast_command(
     if study is not None and (already or left_column or not until):
         raise SettingError("forecast_options.by_date_needs")
     files = FORECAST_FILES if study is None else DATE_FORECAST_FILES
-    if out is not None:
-        claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
+    claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
@@ -143,4 +94,64 @@ def forecast_command(
     show_result(tables, forecast.lines())
     if out is not None:
         write_forecast(out, forecast)
-        show(say("\nWritten to {folder}: {files}.", folder=out, files=files))
+        show_written(out, files)
+
+
+def backtest_command(
+    context: typer.Context,
+    study: options.FILE,
+    schema: options.SCHEMA = None,
+    at: Annotated[
+        list[str] | None,
+        text(
+            "DATE",
+            "A day at which to cut, such as 2026-03-02 (a wave where there are no dates); repeatable. Otherwise "
+            "quarters of the study's time.",
+        ),
+    ] = None,
+    by_waves: Annotated[bool, typer.Option("--by-waves", help="Cut by waves although there are dates.")] = False,
+    interviews_per_week: Annotated[
+        float | None, number("Interviews that could be held in a week; others queue.")
+    ] = None,
+    episodes: Annotated[float, number("Simulated studies for each cut.")] = 300,
+    seed: options.SEED = 0,
+    valid_days: Annotated[float | None, text("DAYS", "Days that coupons are valid, if the file does not say.")] = None,
+    format: options.FORMAT = None,
+    map: options.MAP = None,
+    missing: options.MISSING = None,
+    coupons_each: options.COUPONS_EACH = None,
+    sheet: options.SHEET = None,
+    preset: options.PRESET = None,
+    strict: options.STRICT = False,
+    out: Annotated[
+        Path | None, output("Folder for tables (CSV), words and picture; a run that was stopped goes on there.")
+    ] = None,
+    overwrite: options.OVERWRITE = False,
+) -> None:
+    """Cut a study at earlier days, fit to what was known, forecast the rest, and compare with what came.
+
+    Forecasts know how many coupons people really got afterwards, not who came. The result says whether forecasts can
+    be trusted on this study, near and far.
+    """
+    from peerfront.data.columns.column_findings import vetted
+    from peerfront.data.columns.schema_guess import guess_schema
+    from peerfront.study.backtest import BacktestSettings, backtest
+    from peerfront.words.backtest_words import backtest_table
+    from peerfront.words.result_files import BACKTEST_FILES, write_backtest
+
+    settings = BacktestSettings(tuple(at or ()), by_waves, episodes, interviews_per_week, seed)  # type: ignore[arg-type] # checked there
+    claim(context, out, BACKTEST_FILES, overwrite=overwrite, inputs=(study, schema))
+    columns = schema_in(schema)
+    file = study_in(
+        study, columns, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
+        sheet=sheet, preset=preset, valid_days=valid_days,
+    )  # fmt: skip
+    if columns is None:
+        columns = guess_schema(file).schema
+    columns.check_columns(file)
+    with shown_progress() as progress:
+        test = backtest(file, vetted(file, columns).schema, settings, progress, kept=out)
+    show_result([backtest_table(test)], test.lines())
+    if out is not None:
+        write_backtest(out, test)
+        show_written(out, BACKTEST_FILES)

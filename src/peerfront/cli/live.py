@@ -1,21 +1,30 @@
-"""`peerfront live`: run a study in a browser, with several people on one database."""
+"""A study in a browser: `peerfront app` for one person's files, `peerfront live` for several people."""
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened, telling_database_faults
-from peerfront.cli.live_records import backup_command, export_command, import_command, restore_command, verify_command
-from peerfront.cli.screen import show
+from peerfront.cli.live_records import (
+    FOLDER,
+    backup_command,
+    export_command,
+    import_command,
+    live_command,
+    opened,
+    restore_command,
+    verify_command,
+)
+from peerfront.cli.options import number, text
+from peerfront.cli.screen import show, tell
 from peerfront.foundation.messages import Remedy, note
 from peerfront.words.language import Text, say
 
-PORT = Annotated[int, typer.Option(metavar="N", help="The port on which the server listens.")]
-THREADS = Annotated[int, typer.Option(metavar="N", help="Requests that are answered at the same time.")]
+T = TypeVar("T", int, str)
+PORT = Annotated[int, number("The port on which the server listens.")]
 
 live_app = typer.Typer(
     help="Run a study in a browser: begin, serve, import, export, back up, restore, verify.",
@@ -24,36 +33,43 @@ live_app = typer.Typer(
 )
 
 
+def app_command(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of the study; made if there is none. Next week the same folder goes on.")
+    ] = Path("peerfront-study"),
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Port on this computer; otherwise a free one.", min=0, max=65_535)
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Show the link, and open nothing.")] = False,
+) -> None:
+    """Open a study in the browser: its file, what is wrong with it, fit, coupon sheet, forecast, estimates, report.
+
+    The pages are served to this computer only, to whoever has the link, and nothing leaves it. Everything is kept in
+    FOLDER, and every step shows the command that does the same in a terminal. Stop it with Ctrl-C.
+    """
+    from peerfront.web.app.app_server import serve
+
+    serve(folder, port, show, open_browser=not no_browser)
+
+
 def init_command(
     folder: Annotated[Path, typer.Argument(help="A folder for the study; it is made.")],
-    name: Annotated[str | None, typer.Option(help="What pages call the study.", show_default=False)] = None,
-    budget: Annotated[
-        int | None, typer.Option(metavar="N", help="Coupons for the whole study.", show_default=False)
-    ] = None,
-    cap: Annotated[int | None, typer.Option(metavar="N", help="Most coupons for one person.")] = None,
-    site: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHORT=NAME", help="A site, such as north='North clinic'; repeatable."),
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="What pages call the study.")] = None,
+    budget: Annotated[int | None, number("Coupons for the whole study.")] = None,
+    cap: Annotated[int | None, number("Most coupons for one person.")] = None,
+    site: Annotated[list[str] | None, text("SHORT=NAME", "A site, such as north='North clinic'; repeatable.")] = None,
     timezone: Annotated[str, typer.Option(help="Days on coupons are days here, such as Europe/Lisbon.")] = "UTC",
-    valid_days: Annotated[int, typer.Option(metavar="N", help="Days on which a coupon is valid.")] = 28,
-    active_after_days: Annotated[
-        int, typer.Option(metavar="N", help="Days from issue to the first day on which a coupon is valid.")
-    ] = 0,
+    valid_days: Annotated[int, number("Days on which a coupon is valid.")] = 28,
+    active_after_days: Annotated[int, number("Days from issue to the first day on which a coupon is valid.")] = 0,
     currency: Annotated[str, typer.Option(help="Of payments, such as EUR.")] = "EUR",
-    interview_payment: Annotated[
-        int, typer.Option(metavar="N", help="For an interview, in cents or whatever the smallest unit is.")
-    ] = 0,
-    recruiting_payment: Annotated[
-        int, typer.Option(metavar="N", help="For each recruit, in the smallest unit, too.")
-    ] = 0,
+    interview_payment: Annotated[int, number("For an interview, in cents or whatever the smallest unit is.")] = 0,
+    recruiting_payment: Annotated[int, number("For each recruit, in the smallest unit, too.")] = 0,
     manager: Annotated[str, typer.Option(help="Name with which the manager logs in.")] = "manager",
     host: Annotated[
         list[str] | None,
         typer.Option(
             help="Name or address by which browsers reach the server, such as study.example.org; repeatable. This "
-            "computer always works.",
-            show_default=False,
+            "computer always works."
         ),
     ] = None,
     tls: Annotated[
@@ -66,7 +82,6 @@ def init_command(
     What is not given as an option and has no default is asked for. Everything can be changed later on the settings
     page. There is no default password: the manager follows the link and chooses one.
     """
-    needs_extra()
     from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.web.live.operations.opening import new_folder
@@ -83,9 +98,9 @@ def init_command(
     study = LiveFolder(folder.resolve())
     study.check_new()
     settings = Settings(
-        budget=_asked(say("Coupons for the whole study"), budget, "budget"),
-        cap=_asked(say("Most coupons for one person"), cap, "cap"),
-        name=name if name is not None else _asked_name(),
+        budget=_asked(say("Coupons for the whole study"), budget, "budget", int),
+        cap=_asked(say("Most coupons for one person"), cap, "cap", int),
+        name=_asked(say("Name of the study"), name, "name", str),
         active_after_days=active_after_days,
         valid_days=valid_days,
         interview_payment=interview_payment,
@@ -98,45 +113,34 @@ def init_command(
         from peerfront.web.live.operations.staff import begin_with_manager, new_link
 
         link = new_link(begin_with_manager(settings, sites, manager), study.serving.address())
-    show(say("{name} begins in {path}.", name=settings.name, path=study.path))
+    tell("{name} begins in {path}.", name=settings.name, path=study.path)
     show("")
-    show(say("Start the server:  {command}", command=f"peerfront live serve {quote(str(folder))}"))
+    tell("Start the server:  {command}", command=f"peerfront live serve {quote(str(folder))}")
     days = link.valid.days
-    show(say("Then follow this link, once and within {days} days, to choose the manager's password:", days=days))
+    tell("Then follow this link, once and within {days} days, to choose the manager's password:", days=days)
     show(f"\n  {link.address}\n")
     _show_other_port(tls)
-    show(
-        say(
-            "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be "
-            "read.",
-            path=study.path / "keys.json",
-        )
+    tell(
+        "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be read.",
+        path=study.path / "keys.json",
     )
 
 
 def _show_other_port(tls: bool) -> None:
     if not tls:
-        show(say("If you serve the study with another --port, write it in place of 8000."))
+        tell("If you serve the study with another --port, write it in place of 8000.")
         show("")
 
 
-def _asked(what: Text, given: int | None, option: str) -> int:
-    if given is not None:
-        return given
-    _check_can_ask(option)
-    return int(typer.prompt(str(what), type=int))
-
-
-def _asked_name() -> str:
-    _check_can_ask("name")
-    return str(typer.prompt(str(say("Name of the study"))))
-
-
-def _check_can_ask(option: str) -> None:
+def _asked(what: Text, given: T | None, option: str, kind: type[T]) -> T:
+    """An answer that was given as an option, or is typed now."""
     from peerfront.foundation.errors import SettingError
 
+    if given is not None:
+        return given
     if not sys.stdin.isatty():
         raise SettingError("live_command.missing", remedy=Remedy(option))
+    return kind(typer.prompt(str(what), type=kind))
 
 
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:
@@ -148,7 +152,7 @@ def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name 
     ask_here(member_note("new link", person))
     link = new_link(person, study.serving.address())
     days = link.valid.days
-    show(say("This link lets {user} choose a password, once and within {days} days:", user=user, days=days))
+    tell("This link lets {user} choose a password, once and within {days} days:", user=user, days=days)
     show(f"\n  {link.address}\n")
     _show_other_port(study.serving.tls)
 
@@ -159,7 +163,7 @@ def serve_command(
         str, typer.Option(help="Address on which the server listens; 0.0.0.0 for all of this computer.")
     ] = "127.0.0.1",
     port: PORT = 8000,
-    threads: THREADS = 8,
+    threads: Annotated[int, number("Requests that are answered at the same time.")] = 8,
     proxy: Annotated[
         str, typer.Option(help="Address of the proxy that speaks HTTPS, if the study has one (--tls of init).")
     ] = "127.0.0.1",
@@ -168,7 +172,6 @@ def serve_command(
     ] = False,
 ) -> None:
     """Serve the study to browsers, until Ctrl-C or SIGTERM; requests that have begun are answered."""
-    needs_extra()
     from peerfront.web.live.operations import opening
 
     study = opening.open_folder(folder)
@@ -182,8 +185,7 @@ def serve_command(
 
 def demo_command(
     folder: Annotated[
-        Path | None,
-        typer.Argument(help="A folder that is kept; without one the study ends with the server.", show_default=False),
+        Path | None, typer.Argument(help="A folder that is kept; without one the study ends with the server.")
     ] = None,
     port: PORT = 8000,
     browser: Annotated[
@@ -194,7 +196,6 @@ def demo_command(
 
     Passwords are drawn at random and shown once.
     """
-    needs_extra()
     import shutil
     import tempfile
 
@@ -205,12 +206,12 @@ def demo_command(
     listen("127.0.0.1", port).close()  # a port that is taken is told before the work
     place = folder.resolve() if folder is not None else Path(tempfile.mkdtemp(prefix="peerfront-demo-")) / "study"
     try:
-        show(say("Making up three weeks of a study ..."))
+        tell("Making up three weeks of a study ...")
         with new_folder(LiveFolder(place), Serving()):
             from peerfront.web.live.operations.demo import make_demo
 
             logins = make_demo()
-        show(say("Log in as one of these (the passwords were drawn for you and are shown only now):"))
+        tell("Log in as one of these (the passwords were drawn for you and are shown only now):")
         width = max(len(each.member.name) for each in logins)
         for each in logins:
             show(f"  {each.member.name:<{width}}  {each.password}")
@@ -218,7 +219,7 @@ def demo_command(
         from peerfront.web.live.planning.planning_jobs import ask_for_plan, stop
 
         job = ask_for_plan("coordinator")
-        show(say("A plan is being made in the background; in about a minute the coordinator can look at it."))
+        tell("A plan is being made in the background; in about a minute the coordinator can look at it.")
         try:
             serve(LiveFolder(place), "127.0.0.1", port, tell=show, browser=browser)
         finally:
@@ -230,7 +231,6 @@ def demo_command(
 
 def check_command(folder: FOLDER) -> None:
     """Check how the study is set up: Django's checks for a server, files that others could read, the newest events."""
-    needs_extra()
     from peerfront.web.live.operations.opening import open_folder
 
     study = open_folder(folder)
@@ -241,7 +241,7 @@ def check_command(folder: FOLDER) -> None:
         show(f"- {each}")
     if found:
         raise typer.Exit(1)
-    show(say("Nothing to mend. `peerfront live verify` compares every row with the events."))
+    tell("Nothing to mend. `peerfront live verify` compares every row with the events.")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -257,4 +257,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():
-    live_app.command(name)(telling_database_faults(command))
+    live_app.command(name)(live_command(command))

@@ -1,28 +1,76 @@
-"""`peerfront live` for a study's records: import, export, backup, restore, verify."""
+"""`peerfront live` for a study's records: open its folder; import, export, backup, restore, verify."""
 
+import sys
+from collections.abc import Callable
+from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peerfront.cli.live_folder import FOLDER, needs_extra, opened
-from peerfront.cli.options import SCHEMA, SHEET, STRICT, claim, out_path, read_settings
-from peerfront.cli.screen import show
+from peerfront.cli import options
+from peerfront.cli.options import claim, number, out_path, output, schema_in, study_in
+from peerfront.cli.screen import show, tell
 from peerfront.foundation.messages import Remedy
 from peerfront.words.language import say
+
+if TYPE_CHECKING:
+    from peerfront.web.live.folder import LiveFolder
+
+FOLDER = Annotated[Path, typer.Argument(help="The study's folder: its keys, its database (SQLite), its back-ups.")]
+_EXTRA = ("django", "waitress", "cryptography", "axes", "csp", "whitenoise")
+
+
+def live_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command say how to install what it needs, and that its database failed; its transaction was undone then."""
+
+    @wraps(command)
+    def checked(*arguments: Any, **options: Any) -> None:
+        from peerfront.foundation.errors import DataFileError, MissingExtra
+
+        if any(find_spec(name) is None for name in _EXTRA):
+            raise MissingExtra("peerfront live", "live")
+        try:
+            command(*arguments, **options)
+        except Exception as fault:
+            if not _is_of_the_database(fault):
+                raise
+            first_line = (str(fault).strip().splitlines() or [type(fault).__name__])[0]
+            raise DataFileError("live_database.failed", problem=first_line) from None
+
+    return checked
+
+
+def _is_of_the_database(fault: Exception) -> bool:
+    """Whether the database failed, and not what it was asked for, which would be a defect of the program."""
+    database = sys.modules.get("django.db")  # not loaded before a study is opened
+    if database is None:
+        return False
+    return (
+        isinstance(fault, database.OperationalError | database.InterfaceError) or type(fault) is database.DatabaseError
+    )
+
+
+def opened(folder: Path) -> "LiveFolder":
+    """Open a study whose tables are up to date."""
+    from peerfront.web.live.operations.opening import check_migrated, open_folder
+
+    study = open_folder(folder)
+    check_migrated()
+    return study
 
 
 def import_command(
     folder: FOLDER,
     file: Annotated[Path, typer.Argument(help="A file that `peerfront check` reads.")],
     site: Annotated[
-        str | None,
-        typer.Option(help="Site of people for whom the file tells none; not needed with one site.", show_default=False),
+        str | None, typer.Option(help="Site of people for whom the file tells none; not needed with one site.")
     ] = None,
-    schema: SCHEMA = None,
-    sheet: SHEET = None,
-    strict: STRICT = False,
+    schema: options.SCHEMA = None,
+    sheet: options.SHEET = None,
+    strict: options.STRICT = False,
 ) -> None:
     """Continue a study that began in a spreadsheet: import its people and coupons.
 
@@ -30,13 +78,9 @@ def import_command(
     file can be imported again. If the study has no questions yet, they are made from the file's columns.
     """
     opened(folder)
-    from peerfront.data.reading import read_study
-    from peerfront.data.schema_file import read_schema
     from peerfront.web.live.operations.study_files import import_here
 
-    saved = read_schema(schema) if schema is not None else None
-    study = read_study(file, read_settings(saved, strict=strict, sheet=sheet))
-    for line in import_here(study, file.name, site):
+    for line in import_here(study_in(file, schema_in(schema), strict=strict, sheet=sheet), file.name, site):
         show(line)
 
 
@@ -55,20 +99,9 @@ def export_command(
 
 def backup_command(
     folder: FOLDER,
-    out: Annotated[
-        Path | None,
-        typer.Option(parser=out_path, metavar="PATH", help="A file outside the study's folder.", show_default=False),
-    ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Afterwards remove all but the newest N in the folder.", show_default=False),
-    ] = None,
-    with_keys: Annotated[
-        Path | None,
-        typer.Option(
-            parser=out_path, metavar="PATH", help="Also copy the secret keys, to another place.", show_default=False
-        ),
-    ] = None,
+    out: Annotated[Path | None, output("A file outside the study's folder.")] = None,
+    keep: Annotated[int | None, number("Afterwards remove all but the newest N in the folder.")] = None,
+    with_keys: Annotated[Path | None, output("Also copy the secret keys, to another place.")] = None,
 ) -> None:
     """Write a back-up while the server runs: one file with everything but the secret keys."""
     from peerfront.foundation.errors import OutputExists, SettingError
@@ -85,22 +118,20 @@ def backup_command(
     path = back_up_here(study, out)
     made = BackupFile(path)  # reads it back, and compares every file with the manifest
     size = path.stat().st_size / 1e6
-    show(say("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size))
+    tell("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size)
     head = made.about.head
-    show(say("Its last event has the hash {head}. Write it down, to compare it after a restore.", head=head))
+    tell("Its last event has the hash {head}. Write it down, to compare it after a restore.", head=head)
     if keep is not None:
         for gone in backups.remove_all_but(study, keep):
-            show(say("Removed {name}.", name=gone.name))
+            tell("Removed {name}.", name=gone.name)
     if with_keys is not None:
         from peerfront.foundation.files import write_bytes
 
         write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
-        show(
-            say(
-                "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
-                "who has the keys can make logins.",
-                path=with_keys,
-            )
+        tell(
+            "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
+            "who has the keys can make logins.",
+            path=with_keys,
         )
 
 
@@ -111,13 +142,11 @@ def restore_command(
         Path | None,
         typer.Option(
             help="The study's keys.json, kept apart from its back-ups. Without it new keys are drawn, and contact "
-            "details cannot be read.",
-            show_default=False,
+            "details cannot be read."
         ),
     ] = None,
 ) -> None:
     """Restore a back-up into a new folder (or the empty database that DATABASE_URL names), and verify it."""
-    needs_extra()
     from peerfront.web.live.folder import LiveFolder
     from peerfront.web.live.operations.backup_files import BackupFile, keys_from
     from peerfront.web.live.operations.opening import new_folder
@@ -129,32 +158,26 @@ def restore_command(
         from peerfront.web.live.operations.restoring import restore
 
         restored = restore(file, study)
-    show(
-        say(
+    tell(
             "Restored and verified: {events:,} events, {rows:,} rows that follow from them, {staff:,} users, "
             "{contacts:,} contact details.",
             events=restored.events, rows=restored.rows, staff=restored.staff, contacts=restored.contacts,
-        )
-    )  # fmt: skip
-    show(say("The last event has the hash {head}.", head=restored.head))
+        )  # fmt: skip
+    tell("The last event has the hash {head}.", head=restored.head)
     if given is None:
-        show(
-            say(
-                "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
-                "keys.json: restore with --keys."
-            )
+        tell(
+            "All files are as its manifest says. Whether somebody rewrote both can be told only with the study's "
+            "keys.json: restore with --keys."
         )
     else:
-        show(say("All files are as its manifest says, which is signed with the study's keys."))
+        tell("All files are as its manifest says, which is signed with the study's keys.")
     if restored.unreadable:
-        show(
-            say(
-                "{number:,} contact details cannot be read with these keys: restore again with --keys keys.json of the "
-                "study.",
-                number=restored.unreadable,
-            )
+        tell(
+            "{number:,} contact details cannot be read with these keys: restore again with --keys keys.json of the "
+            "study.",
+            number=restored.unreadable,
         )
-    show(say("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}"))
+    tell("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}")
 
 
 def verify_command(folder: FOLDER) -> None:
@@ -163,11 +186,11 @@ def verify_command(folder: FOLDER) -> None:
     from peerfront.web.live.records.verification import verify
 
     found = verify()
-    show(say("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows))
+    tell("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows)
     show(found.head)
     if not found.whole:
         for fault in found.faults:
             show(f"- {fault}", err=True)
         show(say("The records were changed by something else than peerfront. Restore a back-up."), err=True)
         raise typer.Exit(1)
-    show(say("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere."))
+    tell("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")

@@ -1,37 +1,40 @@
-"""`peerfront`: the commands, and the one place where errors become messages and exit codes."""
+"""`peerfront`: the commands, the language they speak, and the one place where errors become messages and exit codes."""
 
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
 
 from peerfront import __version__
-from peerfront.cli.app import app_command
-from peerfront.cli.backtest_command import backtest_command
-from peerfront.cli.check import check_command
-from peerfront.cli.compare import compare_command
-from peerfront.cli.convert import convert_command
+from peerfront.cli.check import check_command, convert_command, example_command
 from peerfront.cli.design_command import design_command
-from peerfront.cli.endings import Shown, ended_by_signals
 from peerfront.cli.estimate import estimate_command
-from peerfront.cli.example import example_command
 from peerfront.cli.fit import fit_command
-from peerfront.cli.forecast_command import forecast_command
-from peerfront.cli.languages import language_asked_for, translated, usage_fault
-from peerfront.cli.live import live_app
+from peerfront.cli.forecast_command import backtest_command, forecast_command
+from peerfront.cli.live import app_command, live_app
 from peerfront.cli.plan import plan_command
 from peerfront.cli.report_command import report_command
-from peerfront.cli.reproduce import reproduce_command
-from peerfront.cli.screen import show
+from peerfront.cli.research import (
+    compare_command,
+    policies_command,
+    reproduce_command,
+    simulate_command,
+    worlds_command,
+)
+from peerfront.cli.screen import Shown, show
 from peerfront.cli.week_command import week_command
-from peerfront.cli.worlds import policies_command, simulate_command, worlds_command
-from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.errors import PeerfrontError, UnknownName
 from peerfront.foundation.shown import lose_nothing, visible_message
-from peerfront.words.language import Medium, catalogue, say, speaking
+from peerfront.words.language import LANGUAGES, Medium, Text, catalogue, joined, language_of_the_user, say, speaking
 
 BAD_INPUT = 2
+_LANGUAGE = "--language"
+_SIGNALS = ("SIGTERM", "SIGHUP")  # SIGHUP is unknown to Windows
 
 app = typer.Typer(
     name="peerfront",
@@ -151,3 +154,97 @@ def _run() -> None:
 def _say(problem: str) -> None:
     typer.secho(f"{say('Error:')} ", fg="red", bold=True, nl=False, err=True)
     typer.echo(visible_message(problem), err=True)
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let signals raise KeyboardInterrupt; what exits then does so with the signal's exit code. A second one kills."""
+    received: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    former = {}
+    for number in (getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)):
+        with contextlib.suppress(ValueError):  # not in the main thread: signals are somebody else's
+            if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP, and so shall we
+                former[number] = signal.signal(number, end)
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt):
+        if received:
+            sys.exit(128 + received[0])
+        raise
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def language_asked_for(arguments: list[str]) -> str:
+    """Take `--language CODE` off the command line, wherever it stands; otherwise the language of the computer.
+
+    Behind `live` it stays: there it is the language of a new study.
+    """
+    for place, word in enumerate(arguments):
+        if word in ("live", "--"):
+            break
+        if word == _LANGUAGE and place + 1 < len(arguments):
+            code = arguments[place + 1]
+            del arguments[place : place + 2]
+        elif word.startswith(f"{_LANGUAGE}="):
+            code = word.partition("=")[2]
+            del arguments[place]
+        else:
+            continue
+        if code not in LANGUAGES:
+            raise UnknownName("language", code, LANGUAGES)
+        return code
+    return language_of_the_user()
+
+
+def with_help(command: Any) -> Iterator[Any]:
+    """A command of Typer's own copy of Click, its options and the commands below it: those with a help text."""
+    yield from (each for each in (command, *command.params) if getattr(each, "help", None))
+    for each in getattr(command, "commands", {}).values():
+        yield from with_help(each)
+
+
+def translated(command: Any) -> Any:
+    """The same command with all help texts in the language in use."""
+    for each in with_help(command):
+        each.help = str(say(unfolded(each.help)))
+    return command
+
+
+def unfolded(text: str) -> str:
+    """A docstring without the breaks inside its paragraphs, which are where the source file happens to break."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def usage_fault(problem: Any) -> Text:
+    """What is wrong with a command line: an error of Typer in the language in use."""
+    context, parameter = getattr(problem, "ctx", None), getattr(problem, "param", None)
+    name = "/".join(getattr(parameter, "opts", ()))
+    match type(problem).__name__:
+        case "NoArgsIsHelpError":
+            return joined([problem.format_message()])
+        case "MissingParameter" if getattr(parameter, "param_type_name", "") == "argument":
+            fault = say("Missing argument {name!r}.", name=str(getattr(parameter, "name", "")))
+        case "MissingParameter":
+            fault = say("Missing option {name!r}.", name=name)
+        case "NoSuchOption" if problem.possibilities:
+            fault = say(
+                "No such option: {name} (did you mean {near}?).", name=problem.option_name, near=problem.possibilities
+            )
+        case "NoSuchOption":
+            fault = say("No such option: {name}.", name=problem.option_name)
+        case "BadParameter" if getattr(parameter, "bare_type", None) in (int, float):
+            fault = say("Invalid value for {name}: it must be a number, such as 3.", name=name)
+        case "BadParameter" if name:
+            fault = say("Invalid value for {name}: {problem}", name=name, problem=problem.message)
+        case _:
+            fault = joined([problem.format_message()])
+    hint = say("Help: {command} --help", command=context.command_path) if context is not None else Text("")
+    return joined([fault, hint], "\n")

@@ -1,4 +1,7 @@
-"""Options that several commands share, with what turns them into settings, and the progress bar of long work."""
+"""Options that several commands share, with what turns them into settings, and the progress bar of long work.
+
+An option that may be left out is None then; its help says what holds instead.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -7,68 +10,77 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peerfront.words.language import say
+from peerfront.foundation.shown import visible_message
+from peerfront.words.language import Text, say
 
 if TYPE_CHECKING:
     import rich.progress
 
-    from peerfront.data.read.read_settings import ReadSettings
+    from peerfront.data.study import Study
     from peerfront.data.study_schema import StudySchema
-    from peerfront.foundation.messages import Message
-    from peerfront.foundation.progress import Progress
-    from peerfront.problem import Rules
+    from peerfront.foundation.messages import Message, Progress
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+NOTHING_WRITTEN = say("Stopped. Nothing was written.")
 
-# What there is to give out. Numbers, not whole numbers: a budget of 1.5 then meets the message of `Rules`, which says
-# what was found.
-BUDGET = Annotated[float, typer.Option(metavar="N", help="Coupons for the whole study.")]
-PEOPLE = Annotated[float, typer.Option(metavar="N", help="People on the first frontier.")]
-ROUNDS = Annotated[float, typer.Option(metavar="N", help="Rounds after which the study ends.")]
-MAX_PER_PERSON = Annotated[float | None, typer.Option(metavar="N", help="Most coupons one person may get in a round.")]
-MAX_PER_ROUND = Annotated[
-    float | None, typer.Option(metavar="N", help="Most coupons that may be given out in a round.")
-]
+
+def number(help: str) -> Any:
+    """An option that is a number. Also of whole ones the type is float: 1.5 then meets the message of the settings."""
+    return typer.Option(metavar="N", help=help)
+
+
+def text(metavar: str, help: str) -> Any:
+    """An option, such as a date or a column, that `metavar` describes."""
+    return typer.Option(metavar=metavar, help=help)
+
+
+def output(help: str) -> Any:
+    """A file or folder to write."""
+    return typer.Option(parser=out_path, metavar="PATH", help=help)
+
+
+def out_path(typed: str) -> Path:
+    """An output as it was typed: Path("") would be the folder one is in."""
+    from peerfront.foundation.errors import SettingError
+
+    if not str(typed).strip():
+        raise SettingError("commands.out_is_empty")
+    return Path(typed)
+
+
+# Simulated studies.
+BUDGET = Annotated[float, number("Coupons for the whole study.")]
+PEOPLE = Annotated[float, number("People on the first frontier.")]
+ROUNDS = Annotated[float, number("Rounds after which the study ends.")]
+MAX_PER_PERSON = Annotated[float | None, number("Most coupons one person may get in a round.")]
+MAX_PER_ROUND = Annotated[float | None, number("Most coupons that may be given out in a round.")]
 SEED = Annotated[int, typer.Option(help="Names the luck; the same seed gives the same people and the same results.")]
 WORKERS = Annotated[int, typer.Option(help="Processes that share the work; results do not depend on it.")]
 BACKEND = Annotated[str, typer.Option(help="loky (this machine), dask or ray (a cluster; optional extras).")]
-SCHEDULER = Annotated[
-    str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.", show_default=False)
-]
+SCHEDULER = Annotated[str | None, typer.Option(help="Address of a running Dask scheduler or Ray head.")]
+
 # Plans for the people who wait now.
-MAX_PER_PERSON_NOW = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="Most coupons for one person; otherwise the model's.", show_default=False),
-]
-MIN_PER_PERSON = Annotated[float, typer.Option(metavar="N", help="Fewest coupons for everybody, in every round.")]
-ROUND_CAP = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="Most coupons in one round; otherwise the model's.", show_default=False),
-]
-ROUNDS_LEFT = Annotated[
-    float | None,
-    typer.Option(
-        metavar="N", help="Rounds left, this one included; otherwise as many as the model knows.", show_default=False
-    ),
-]
+MODEL = Annotated[Path, typer.Argument(help="The folder of a fit.")]
+MAX_PER_PERSON_NOW = Annotated[float | None, number("Most coupons for one person; otherwise the model's.")]
+MIN_PER_PERSON = Annotated[float, number("Fewest coupons for everybody, in every round.")]
+ROUND_CAP = Annotated[float | None, number("Most coupons in one round; otherwise the model's.")]
+ROUNDS_LEFT = Annotated[float | None, number("Rounds left, this one included; otherwise as many as the model knows.")]
 RESPONSE = Annotated[
     str,
-    typer.Option(
-        metavar="STORY",
-        help="What a coupon is believed to do: average (over what the study leaves open), cautious (smallest worst "
-        "regret), capacity (one coupon works almost as well as three), per_coupon (each coupon is used on its own) or "
-        "both.",
+    text(
+        "STORY",
+        "What a coupon is believed to do: average (over what the study leaves open), cautious (smallest worst regret), "
+        "capacity (one coupon works almost as well as three), per_coupon (each coupon is used on its own) or both.",
     ),
 ]
 AT_LEAST = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FIELD=CATEGORY:SHARE",
-        help="A floor for a group, such as district=East:0.2: its people get at least this share of everybody's mean "
-        "number of coupons; repeatable.",
-        show_default=False,
+    text(
+        "FIELD=CATEGORY:SHARE",
+        "A floor for a group, such as district=East:0.2: its people get at least this share of everybody's mean number "
+        "of coupons; repeatable.",
     ),
 ]
 LEARN = Annotated[
@@ -79,85 +91,98 @@ LEARN = Annotated[
         "by simulation, and may be none.",
     ),
 ]
-LEARN_SHARE = Annotated[
-    float | None,
-    typer.Option(metavar="SHARE", help="The same for this share of the people, such as 0.1.", show_default=False),
-]
+LEARN_SHARE = Annotated[float | None, text("SHARE", "The same for this share of the people, such as 0.1.")]
 STRATA = Annotated[
     str | None,
-    typer.Option(
-        metavar="FIELD[+FIELD]",
-        help="Let coupons differ only between the strata that these columns form (at most 12): everybody in a stratum "
-        "gets the same number, or the same lottery. Keeps estimates from the study valid; the sheet says what it "
-        "costs.",
-        show_default=False,
+    text(
+        "FIELD[+FIELD]",
+        "Let coupons differ only between the strata that these columns form (at most 12): everybody in a stratum gets "
+        "the same number, or the same lottery. Keeps estimates from the study valid; the sheet says what it costs.",
     ),
 ]
 RANDOMISE = Annotated[
     float,
-    typer.Option(
-        metavar="CHANCE",
-        help="Give everybody at least this chance of each number that a person may get, such as 0.1; the probability "
-        "of each number is on the sheet, and what it costs.",
+    text(
+        "CHANCE",
+        "Give everybody at least this chance of each number that a person may get, such as 0.1; the probability of "
+        "each number is on the sheet, and what it costs.",
     ),
 ]
-RESERVE = Annotated[float, typer.Option(metavar="N", help="Coupons to keep back.")]
-TARGET = Annotated[float | None, typer.Option(metavar="N", help="People wanted in all.", show_default=False)]
+RESERVE = Annotated[float, number("Coupons to keep back.")]
+TARGET = Annotated[float | None, number("People wanted in all.")]
 POPULATION = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="N",
-        help="People in the population, so that it runs out; or FIELD=CATEGORY:N for every group of one field, such as "
-        "sex=f:300 (sex=f:300:80 if 80 of them have taken part); repeatable.",
-        show_default=False,
+    number(
+        "People in the population, so that it runs out; or FIELD=CATEGORY:N for every group of one field, such as "
+        "sex=f:300 (sex=f:300:80 if 80 of them have taken part); repeatable."
     ),
 ]
 ACQUAINTANCES = Annotated[
     float | None,
-    typer.Option(
-        metavar="N",
-        help="People of the population whom somebody knows, about; otherwise as the study says (its network sizes), or "
-        "10.",
-        show_default=False,
+    number(
+        "People of the population whom somebody knows, about; otherwise as the study says (its network sizes), or 10."
     ),
 ]
 LEFT_COLUMN = Annotated[
     str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of the people waiting that says how many of their acquaintances have not taken part; otherwise "
+    text(
+        "COLUMN",
+        "Column of the people waiting that says how many of their acquaintances have not taken part; otherwise "
         "'acquaintances left', if there is one.",
-        show_default=False,
     ),
 ]
-EPISODES = Annotated[float, typer.Option(metavar="N", help="Simulated studies.")]
-
-SPEND = Annotated[
-    float | None,
-    typer.Option(
-        metavar="N",
-        help="Coupons to give out this round, exactly; otherwise the best number. The sheet says what that loses.",
-        show_default=False,
-    ),
+EPISODES = Annotated[float, number("Simulated studies.")]
+PRIOR = Annotated[
+    list[Path] | None,
+    text("MODEL", "Folder of a model of an earlier study, which helps this one as far as they agree; repeatable."),
 ]
 
 # What stands above sheets and reports.
 STUDY = Annotated[
-    str | None,
-    typer.Option(
-        "--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's.", show_default=False
-    ),
+    str | None, typer.Option("--study", metavar="NAME", help="Name of the study, above the page; otherwise its file's.")
 ]
-DATE = Annotated[
-    str | None,
-    typer.Option(metavar="DATE", help="Day of the hand-out, such as 2026-03-02; otherwise today.", show_default=False),
-]
+DATE = Annotated[str | None, text("DATE", "Day of the hand-out, such as 2026-03-02; otherwise today.")]
 ROUND = Annotated[
     float | None,
-    typer.Option(
-        "--round", metavar="N", help="Which round this is; otherwise left open to be written in.", show_default=False
+    typer.Option("--round", metavar="N", help="Which round this is; otherwise left open to be written in."),
+]
+
+# How a study's file is read.
+FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, Excel, RDSAT text, or a survey app's JSON.")]
+FORMAT = Annotated[str | None, typer.Option(help="coupons, recruiter, rdsat or app; otherwise detected.")]
+MAP = Annotated[
+    list[str] | None,
+    text(
+        "PART=COLUMN",
+        "Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. Parts: "
+        "id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed, issued_date, redeemed_date, "
+        "expiry_date, valid_days, site, waiting.",
     ),
 ]
+SHEET = Annotated[str | None, text("NAME", "The sheet of an Excel workbook, if several would do.")]
+PRESET = Annotated[
+    str | None,
+    typer.Option(help="The program that exported the file: redcap, kobo, odk, surveycto or none; otherwise detected."),
+]
+MISSING = Annotated[list[str] | None, text("CODE", "A code that means 'not known', such as 99; repeatable.")]
+COUPONS_EACH = Annotated[float | None, number("Coupons issued to everybody, if the file does not say.")]
+STILL_OPEN = Annotated[
+    str | None,
+    text(
+        "RULE",
+        "Whose coupons may still be used: auto (as the dates say), none, last-wave, or a number of days, such as 30: "
+        "recruits of people from the last days of the file are then not counted yet; otherwise auto.",
+    ),
+]
+AS_OF = Annotated[
+    str | None,
+    text("DATE", "See the study as it was in the evening of this day, such as 2026-03-02; otherwise of its last date."),
+]
+SCHEMA = Annotated[
+    Path | None, typer.Option(help="How the file is read: schema.toml, which check writes and you may edit.")
+]
+STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
+OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 
 
 def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
@@ -192,93 +217,9 @@ def order_of(
     )
 
 
-def rules_of(budget: Any, people: Any, rounds: Any, max_per_person: Any, max_per_round: Any) -> "Rules":
-    """Rules from numbers as they were typed; `Rules` refuses fractions and says what was found."""
-    from peerfront.problem import Rules
-
-    return Rules(budget, people, rounds, max_per_person, max_per_round)
-
-
-# How a study's file is read.
-FILE = Annotated[Path, typer.Argument(help="The study's file: CSV, Excel, RDSAT text, or a survey app's JSON.")]
-FORMAT = Annotated[
-    str | None,
-    typer.Option(help="coupons, recruiter, rdsat or app; otherwise detected.", show_default=False),
-]
-MAP = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="PART=COLUMN",
-        help="Name a column that was not recognised, such as own_coupon=CouponR or coupons=C1+C2; PART= for none. "
-        "Parts: id, own_coupon, coupons, recruiter, coupons_issued, network_size, date, seed, issued_date, "
-        "redeemed_date, expiry_date, valid_days, site, waiting.",
-        show_default=False,
-    ),
-]
-SHEET = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The sheet of an Excel workbook, if several would do.", show_default=False),
-]
-PRESET = Annotated[
-    str | None,
-    typer.Option(
-        help="The program that exported the file: redcap, kobo, odk, surveycto or none; otherwise detected.",
-        show_default=False,
-    ),
-]
-MISSING = Annotated[
-    list[str] | None,
-    typer.Option(metavar="CODE", help="A code that means 'not known', such as 99; repeatable.", show_default=False),
-]
-COUPONS_EACH = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="Coupons issued to everybody, if the file does not say.", show_default=False),
-]
-STILL_OPEN = Annotated[
-    str | None,
-    typer.Option(
-        metavar="RULE",
-        help="Whose coupons may still be used: auto (as the dates say), none, last-wave, or a number of days, such as "
-        "30: recruits of people from the last days of the file are then not counted yet; otherwise auto.",
-        show_default=False,
-    ),
-]
-VALID_DAYS = Annotated[
-    float | None,
-    typer.Option(metavar="N", help="Days from issue until coupons expire, if no column says so.", show_default=False),
-]
-AS_OF = Annotated[
-    str | None,
-    typer.Option(
-        "--as-of",
-        metavar="DATE",
-        help="See the study as it was in the evening of this day, such as 2026-03-02; otherwise of its last date.",
-        show_default=False,
-    ),
-]
-SCHEMA = Annotated[
-    Path | None,
-    typer.Option(help="How the file is read: schema.toml, which check writes and you may edit.", show_default=False),
-]
-
-
-def out_path(text: str) -> Path:
-    """An output as it was typed: Path("") would be the folder one is in."""
-    from peerfront.foundation.errors import SettingError
-
-    if not str(text).strip():
-        raise SettingError("commands.out_is_empty")
-    return Path(text)
-
-
-STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
-OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
-
-
 def claim(
     context: typer.Context,
-    out: Path,
+    out: Path | None,
     names: Sequence[str] = (),
     *,
     overwrite: bool,
@@ -286,52 +227,60 @@ def claim(
     advice: "str | Message" = "",
     make_folder: bool = True,
 ) -> None:
-    """Hold the output until the command has ended; refuse one that cannot be written, before any work."""
+    """Hold an output until the command has ended; refuse one that cannot be written, before any work."""
+    from peerfront.foundation.errors import SettingError
     from peerfront.foundation.files import claimed
 
+    if out is None:
+        if overwrite:
+            raise SettingError("outputs.overwrite_needs_out")
+        return
     read = [path for path in inputs if path is not None]
     context.with_resource(claimed(out, names, overwrite=overwrite, advice=advice, inputs=read, make_folder=make_folder))
 
 
-def read_settings(
+def schema_in(file: Path | None) -> "StudySchema | None":
+    """The schema that `--schema` names, if it does."""
+    from peerfront.data.schema_file import read_schema
+
+    return None if file is None else read_schema(file)
+
+
+def study_in(
+    file: Path,
     schema: "StudySchema | None",
     *,
-    strict: bool,
-    format: str | None = None,
+    as_of: str | None = None,
     map: list[str] | None = None,
     missing: list[str] | None = None,
-    coupons_each: float | None = None,
-    still_open: str | None = None,
-    sheet: str | None = None,
-    preset: str | None = None,
-    valid_days: float | None = None,
-) -> "ReadSettings":
-    """Combine what a schema file says about reading with what the command line says instead or in addition."""
+    **settings: Any,
+) -> "Study":
+    """Read a study's file as a schema says, except where the command line says something else or more."""
+    from dataclasses import replace
+
     from peerfront.data.read.read_settings import ReadSettings, parse_columns
+    from peerfront.data.reading import read_study
 
     saved = schema.reading if schema is not None else ReadSettings()
-    return ReadSettings(
-        format=saved.format if format is None else format,
-        columns={**saved.columns, **parse_columns(map or ())},
-        missing=tuple(dict.fromkeys((*saved.missing, *(missing or ())))),
-        coupons_each=saved.coupons_each if coupons_each is None else coupons_each,  # type: ignore[arg-type] # checked
-        still_open=saved.still_open if still_open is None else still_open,
-        strict=strict,
-        sheet=saved.sheet if sheet is None else sheet,
-        preset=saved.preset if preset is None else preset,
-        checkboxes=saved.checkboxes,
-        valid_days=saved.valid_days if valid_days is None else valid_days,
-        active_after_days=saved.active_after_days,
-    )
+    given = {name: value for name, value in settings.items() if value is not None}
+    columns = {**saved.columns, **parse_columns(map or ())}
+    codes = tuple(dict.fromkeys((*saved.missing, *(missing or ()))))
+    study = read_study(file, replace(saved, columns=columns, missing=codes, **given))
+    return study if as_of is None else study.as_of(as_of)
+
+
+def kept_in(out: Path) -> Text:
+    """What Ctrl-C leaves of work that can be resumed."""
+    return say("Stopped. What is done is kept in {out}. Repeat the command with --resume to go on.", out=out)
 
 
 @contextmanager
-def shown_progress() -> "Iterator[Progress]":
+def shown_progress(stopped: Text = NOTHING_WRITTEN) -> "Iterator[Progress]":
     """Show a bar with the share that is done and what is being done, from the first report on.
 
-    Ctrl-C says that nothing was written, unless the command handles it within.
+    After Ctrl-C say what was kept, which is nothing if no other sentence is given.
     """
-    from peerfront.foundation.progress import DONE
+    from peerfront.foundation.messages import DONE
 
     try:
         with _bar() as bar:
@@ -347,12 +296,8 @@ def shown_progress() -> "Iterator[Progress]":
             if task is not None:
                 bar.update(task, completed=1.0, description=str(DONE))
     except KeyboardInterrupt:
-        raise _stopped() from None
-
-
-def _stopped() -> typer.Exit:
-    typer.echo(f"\n{say('Stopped. Nothing was written.')}", err=True)
-    return typer.Exit(INTERRUPTED)
+        typer.echo(f"\n{visible_message(str(stopped))}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _bar() -> "rich.progress.Progress":

@@ -5,34 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from peerfront.cli.options import (
-    ACQUAINTANCES,
-    AT_LEAST,
-    DATE,
-    LEARN,
-    LEARN_SHARE,
-    LEFT_COLUMN,
-    MAX_PER_PERSON_NOW,
-    MIN_PER_PERSON,
-    OVERWRITE,
-    POPULATION,
-    RANDOMISE,
-    RESERVE,
-    RESPONSE,
-    ROUND,
-    ROUND_CAP,
-    ROUNDS_LEFT,
-    SEED,
-    SHEET,
-    SPEND,
-    STRATA,
-    STUDY,
-    claim,
-    heading_of,
-    order_of,
-    out_path,
-)
-from peerfront.cli.screen import cell, new_screen, show
+from peerfront.cli import options
+from peerfront.cli.options import claim, heading_of, number, order_of, output
+from peerfront.cli.screen import cell, new_screen, show, tell
 from peerfront.words.language import Text, marked, say
 from peerfront.words.result_files import curve_file, write_sheet
 
@@ -49,57 +24,52 @@ def plan_command(
     frontier: Annotated[
         Path, typer.Argument(help="CSV or Excel file of the people who may get coupons now: an id and the columns.")
     ],
-    budget: Annotated[float, typer.Option(metavar="N", help="Coupons that are left for the rest of the study.")],
-    sheet: SHEET = None,
-    max_per_person: MAX_PER_PERSON_NOW = None,
-    min_per_person: MIN_PER_PERSON = 0,
-    round_cap: ROUND_CAP = None,
-    rounds_left: ROUNDS_LEFT = None,
-    reserve: RESERVE = 0,
-    response: RESPONSE = "average",
-    at_least: AT_LEAST = None,
-    learn: LEARN = False,
-    learn_share: LEARN_SHARE = None,
-    population: POPULATION = None,
+    budget: Annotated[float, number("Coupons that are left for the rest of the study.")],
+    sheet: options.SHEET = None,
+    max_per_person: options.MAX_PER_PERSON_NOW = None,
+    min_per_person: options.MIN_PER_PERSON = 0,
+    round_cap: options.ROUND_CAP = None,
+    rounds_left: options.ROUNDS_LEFT = None,
+    reserve: options.RESERVE = 0,
+    response: options.RESPONSE = "average",
+    at_least: options.AT_LEAST = None,
+    learn: options.LEARN = False,
+    learn_share: options.LEARN_SHARE = None,
+    population: options.POPULATION = None,
     already: Annotated[
         float | None,
-        typer.Option(
-            metavar="N",
-            help="People who have taken part so far, those who wait included (with --population); otherwise as many as "
-            "in the study of the model.",
-            show_default=False,
+        number(
+            "People who have taken part so far, those who wait included (with --population); otherwise as many as in "
+            "the study of the model."
         ),
     ] = None,
-    acquaintances: ACQUAINTANCES = None,
-    left_column: LEFT_COLUMN = None,
-    strata: STRATA = None,
-    randomise: RANDOMISE = 0.0,
-    spend: SPEND = None,
-    seed: SEED = 0,
+    acquaintances: options.ACQUAINTANCES = None,
+    left_column: options.LEFT_COLUMN = None,
+    strata: options.STRATA = None,
+    randomise: options.RANDOMISE = 0.0,
+    spend: Annotated[
+        float | None,
+        number("Coupons to give out this round, exactly; otherwise the best number. The sheet says what that loses."),
+    ] = None,
+    seed: options.SEED = 0,
     out: Annotated[
         list[Path] | None,
-        typer.Option(
-            parser=out_path,
-            metavar="PATH",
-            help="File for the sheet: .xlsx or .pdf to print and fill in, otherwise CSV (the curve of spends goes "
-            "beside it); repeatable.",
-            show_default=False,
+        output(
+            "File for the sheet: .xlsx or .pdf to print and fill in, otherwise CSV (the curve of spends goes beside "
+            "it); repeatable."
         ),
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(
-            parser=out_path,
-            metavar="PATH",
-            help="Add what was decided to this log (CSV): person, coupons, probability, stratum, seed, model. "
-            "`estimate --decisions` reads it.",
-            show_default=False,
+        output(
+            "Add what was decided to this log (CSV): person, coupons, probability, stratum, seed, model. "
+            "`estimate --decisions` reads it."
         ),
     ] = None,
-    study: STUDY = None,
-    date: DATE = None,
-    round: ROUND = None,
-    overwrite: OVERWRITE = False,
+    study: options.STUDY = None,
+    date: options.DATE = None,
+    round: options.ROUND = None,
+    overwrite: options.OVERWRITE = False,
 ) -> None:
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done.
 
@@ -150,13 +120,11 @@ def plan_command(
     if decisions is not None:
         write_log(decisions, log)
         show("")
-        show(
-            say(
-                "Written: {file} ({added:,} decisions added; it holds {all:,}).",
-                file=str(decisions),
-                added=len(plan.table),
-                all=len(log),
-            )
+        tell(
+            "Written: {file} ({added:,} decisions added; it holds {all:,}).",
+            file=str(decisions),
+            added=len(plan.table),
+            all=len(log),
         )
 
 

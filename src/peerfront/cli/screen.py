@@ -1,12 +1,21 @@
-"""Print tables and sentences in which nothing that people typed becomes markup or acts on the terminal."""
+"""Print tables and sentences in which nothing that people typed becomes markup or acts on the terminal.
 
+What is shown may be cut short (`| head -1`) or not find room (`> file` on a full disk): the work goes on.
+"""
+
+import io
+import sys
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from peerfront.foundation.shown import LONGEST_LINE, visible, visible_message
+from peerfront.words.language import marked, say
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from rich.console import Console
     from rich.table import Table
@@ -26,23 +35,27 @@ def cell(text: object, style: str = "") -> "Text":
     """Return text for a table or a line as it was typed, with whatever would not be seen spelled out."""
     from rich.text import Text
 
-    from peerfront.foundation.shown import LONGEST_LINE, visible
-
     return Text(visible(str(text), LONGEST_LINE), style=style)
 
 
 def show(text: object, *, err: bool = False) -> None:
     """Print a sentence of `words`, or lines that may hold names of files, columns and people."""
-    from peerfront.foundation.shown import visible_message
-    from peerfront.words.language import marked
-
     typer.echo(visible_message(marked(text)), err=err)
+
+
+def tell(sentence: str, **values: object) -> None:
+    """Print a sentence in the language in use."""
+    show(say(sentence, **values))
+
+
+def show_written(folder: "Path", names: "Sequence[str]") -> None:
+    """Say which files of a result are where."""
+    show("")
+    tell("Written to {folder}: {files}.", folder=folder, files=names)
 
 
 def show_result(tables: "Iterable[ResultTable]", lines: "Iterable[object]") -> None:
     """Print tables, and the sentences below them."""
-    from peerfront.words.language import marked
-
     screen = new_screen()
     for number, table in enumerate(tables):
         if number:
@@ -66,3 +79,59 @@ def _as_rich(table: "ResultTable") -> "Table":
     if table.caption:
         shown.caption, shown.caption_justify = str(table.caption), "left"
     return shown
+
+
+class Shown:
+    """Standard output and errors that outlive their readers: what cannot be written is dropped."""
+
+    def __init__(self) -> None:
+        self._former: dict[str, TextIO] = {}
+        self._files: dict[str, _Dropping] = {}
+
+    def __enter__(self) -> "Shown":
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None or stream is not getattr(sys, f"__{name}__") or not isinstance(stream, io.TextIOWrapper):
+                continue  # closed, or somebody else's: a notebook's or a test's
+            stream.flush()
+            self._files[name], self._former[name] = _Dropping(stream.fileno(), "wb", closefd=False), stream
+            setattr(sys, name, _like(stream, self._files[name]))
+        return self
+
+    def fault(self) -> str:
+        """Why something could not be written to standard output; nothing if a reader just went away."""
+        if "stdout" not in self._files:
+            return ""
+        sys.stdout.flush()
+        problem = self._files["stdout"].problem
+        return str(problem.strerror) if problem is not None else ""
+
+    def __exit__(self, *_: object) -> None:
+        for name, stream in self._former.items():
+            getattr(sys, name).flush()
+            setattr(sys, name, stream)
+
+
+class _Dropping(io.FileIO):
+    """A file that takes everything, whether it can be written or not."""
+
+    problem: OSError | None = None
+
+    def write(self, content: object, /) -> int:
+        try:
+            return super().write(content)  # type: ignore[arg-type] # bytes, from the buffer above
+        except BrokenPipeError:
+            pass
+        except OSError as problem:
+            self.problem = problem
+        return memoryview(content).nbytes  # type: ignore[arg-type]
+
+
+def _like(stream: io.TextIOWrapper, file: _Dropping) -> io.TextIOWrapper:
+    return io.TextIOWrapper(
+        io.BufferedWriter(file),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

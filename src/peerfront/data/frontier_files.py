@@ -14,13 +14,13 @@ from peerfront.data.problems import at
 from peerfront.data.read.listing import guess_columns, texts
 from peerfront.data.read.read_settings import AUTO
 from peerfront.data.read.shaping import Shaped, shape
+from peerfront.data.read.sheets import holds_sheets, sheet_of
 from peerfront.data.reading import MOST_KNOWN, fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
-from peerfront.foundation.r_tables import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
+from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier
@@ -48,30 +48,20 @@ def read_frontier(
     True
     """
     if isinstance(file, pd.DataFrame):
-        return frontier_from_table(file, schema, id_column, left_column=left_column)
+        path = Path("the table")
+        table = read_table(path, csv_text(file), may_be_empty=True)
+        return _frontier(path, table, schema, id_column, left_column)
     path = Path(file)
     content = file_bytes(path)
-    if not (is_workbook(content) or is_r_data(content)):
-        if sheet:
-            raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", sheet))
+    if holds_sheets(content):
+        table, _ = sheet_of(
+            path, content, sheet, lambda table: _misfit(path, table, schema, id_column), may_be_empty=True
+        )
+    elif sheet:
+        raise DataFileError("sheets.no_workbook", path=path, sheet=Remedy("sheet", sheet))
+    else:
         table = read_table(path, decoded(path, content)[0], may_be_empty=True)
-        return _frontier(path, table, schema, id_column, left_column)
-    from peerfront.data.read.sheets import sheet_of  # only here: openpyxl takes a while to load
-
-    table, _ = sheet_of(path, content, sheet, lambda table: _misfit(path, table, schema, id_column), may_be_empty=True)
     return _frontier(path, table, schema, id_column, left_column)
-
-
-def frontier_from_table(
-    table: pd.DataFrame,
-    schema: StudySchema,
-    id_column: str | None = None,
-    name: str = "the table",
-    left_column: str | None = None,
-) -> Frontier:
-    """Read the same from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
-    text_table = read_table(Path(name), csv_text(table), may_be_empty=True)
-    return _frontier(Path(name), text_table, schema, id_column, left_column)
 
 
 def _shaped(path: Path, table: TextTable, schema: StudySchema) -> Shaped:

@@ -13,22 +13,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import read_dates
-from peerfront.data.calendar.study_calendar import still_open
 from peerfront.data.problems import Problem, in_file_order, noted, stop_on
+from peerfront.data.read.dates import read_dates
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
-from peerfront.data.read.links import NOBODY, Links, Trees, link_coupons, link_recruiters, trees_of
+from peerfront.data.read.links import Links, link_coupons, link_recruiters
 from peerfront.data.read.listing import Listing, list_table, of_people
-from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, ReadSettings
+from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, Columns, ReadSettings
 from peerfront.data.read.recognition import layout_in, recognised
-from peerfront.data.read.shaping import shape
+from peerfront.data.read.shaping import Shaped, shape
+from peerfront.data.read.sheets import holds_sheets, sheet_of
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import still_open
 from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.messages import Message, Remedy
-from peerfront.foundation.r_tables import is_r_data
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
+from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import TextTable, read_table
+from peerfront.foundation.trees import NOBODY, Trees, trees_of
 from peerfront.foundation.typed_values import read_numbers
 
 # List the people of a file ----------------------------------------------------------------------------------------
@@ -48,11 +49,9 @@ class Listed:
 def list_file(path: Path, settings: ReadSettings) -> Listed:
     """List the people of a file."""
     content = file_bytes(path)
-    if not (is_workbook(content) or is_r_data(content)):
+    if not holds_sheets(content):
         text, notes = decoded(path, content)
         return list_text(path, text, settings, noted(notes))
-    from peerfront.data.read.sheets import sheet_of  # only here: openpyxl takes a while to load
-
     if settings.format in (RDSAT, APP):
         raise SettingError(
             "recognition.is_workbook", source=path.name, format=settings.format, wrong=Remedy("format", settings.format)
@@ -74,9 +73,7 @@ def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Pro
 def _list_table(
     path: Path, table: TextTable, settings: ReadSettings, problems: tuple[Problem, ...], steps: tuple[Message, ...]
 ) -> Listed:
-    shaped = shape(table, settings, path.name)
-    columns, assumed = recognised(shaped, path.name)
-    format = layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
+    shaped, columns, assumed, format = _columns_of(path, table, settings)
     used = {name for names in columns.values() for name in names}
     frame = shaped.table.frame
     unused = [name for name in frame.columns if name in shaped.own and name not in used]
@@ -89,12 +86,19 @@ def _list_table(
     return Listed(listing, again, (*steps, *shaped.steps, *assumed))
 
 
+def _columns_of(
+    path: Path, table: TextTable, settings: ReadSettings
+) -> tuple[Shaped, Columns, tuple[Message, ...], str]:
+    """The table in shape, its columns by role, what was assumed for that, and the layout they make."""
+    shaped = shape(table, settings, path.name)
+    columns, assumed = recognised(shaped, path.name)
+    return shaped, columns, assumed, layout_in(shaped, columns, settings.format, path)
+
+
 def misfit(table: TextTable, settings: ReadSettings, path: Path) -> Message | None:
     """Say why a table does not tell who recruited whom; None if it does."""
     try:
-        shaped = shape(table, settings, path.name)
-        columns, _ = recognised(shaped, path.name)
-        layout_in(shaped, columns, settings.format if settings.format != AUTO else "", path)
+        _columns_of(path, table, settings)
     except PeerfrontError as problem:
         return fault_of(problem)
     return None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.columns.column_findings import is_sensitive
-from peerfront.data.columns.sensitive import MEANING
+from peerfront.data.columns.column_names import MEANING
 from peerfront.data.read.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.data.problems import ERROR, Problem
-from peerfront.data.read.links import NOBODY as NOBODY
-from peerfront.data.read.links import Trees
-from peerfront.data.read.links import trees_of as trees_of
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
+from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.foundation.messages import Message
+from peerfront.foundation.trees import NOBODY as NOBODY
+from peerfront.foundation.trees import Trees
+from peerfront.foundation.trees import trees_of as trees_of
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import waiting_people
 from peerfront.data.problems import at
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Lines, Message, note

@@ -22,11 +22,12 @@ from peerfront.data.read.fixed_layouts import DATE, NETWORK_SIZE, OWN_COUPON, SE
 from peerfront.data.read.links import SEED_MARKS
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import APP, COUPONS, RDSAT, RECRUITER
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
 from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
+from peerfront.foundation.trees import NOBODY
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")

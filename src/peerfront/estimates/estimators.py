@@ -11,10 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, stationary, summed, unconnected
-from peerfront.estimates.resampling import Replicates, the_sample
-from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Sample
-from peerfront.estimates.successive_sampling import FinitePopulation, fit_depletion, inclusion_chances
+from peerfront.estimates.recruitment_chain import (
+    Depletion,
+    FinitePopulation,
+    Pairs,
+    balanced,
+    fit_depletion,
+    inclusion_chances,
+    stationary,
+    summed,
+    unconnected,
+)
+from peerfront.estimates.sample import UNKNOWN, Floats, Ints, Outcome, Replicates, Sample, the_sample
 from peerfront.foundation.messages import Message, note
 
 MEAN, RDS_I, RDS_II, SS = "mean", "RDS-I", "RDS-II", "SS"

@@ -1,20 +1,38 @@
-"""A referral sample as estimators see it: plain arrays, one entry per person.
+"""A referral sample as estimators see it: plain arrays, one entry per person, and its bootstraps.
 
 `Sample` says who recruited whom, in which order people came, how many people everybody knows, how many coupons they had
 and in which stratum of the coupon rule they are. `Outcome` is what is estimated, `Groups` for whom.
+
+A replicate of a bootstrap says how often each person, and each recruiter-recruit pair, counts:
+
+- **Tree bootstrap** (Baraff, McCormick and Raftery 2016): draw seeds with replacement, then for every copy of a person
+  as many recruits as they had, with replacement, down the tree.
+- **Neighbourhood bootstrap** (Yauck and others 2022): draw people with replacement, and count everybody who is next to
+  them in the tree. As many are drawn as give the sample's number of pairs; a pair counts once for each end drawn.
+
+Intervals are centred on the estimate and as wide as the replicates' standard deviation says; those of shares are made
+on the logit scale, so that they stay between 0 and 1. Percentiles of the replicates themselves are not used:
+replicates of the neighbourhood bootstrap count people with many recruits more often than the sample does.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.trees import NOBODY, Trees, trees_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-NOBODY, UNKNOWN = -1, -1
+UNKNOWN = -1
+TREE, NEIGHBOURHOOD = "tree", "neighbourhood"
+Z_95 = 1.959963984540054
+_ENOUGH = 0.8  # of the replicates must give a number
+_BATCH_CELLS = 2_000_000  # people times replicates at once: 16 MB an array
 BANDS = 3
 """Bands into which a numeric outcome is cut where people are told apart by it (the states of a chain)."""
 
@@ -45,7 +63,7 @@ class Sample:
             raise SettingError("referral_sample.network_sizes")
         if (self.stratum >= len(self.strata)).any() or (self.stratum < UNKNOWN).any():
             raise SettingError("referral_sample.strata", last=len(self.strata) - 1, unknown=UNKNOWN)
-        if (self.wave == n_people).any():
+        if self.trees.circles:
             raise SettingError("referral_sample.circle")
 
     def __len__(self) -> int:
@@ -62,29 +80,8 @@ class Sample:
         return np.bincount(self.recruiter[self.recruited], minlength=len(self)).astype(np.int64)
 
     @cached_property
-    def wave(self) -> Ints:
-        """Steps from the root of the tree, [people]; the number of people for those in or behind a circle."""
-        wave = np.where(self.recruiter == NOBODY, 0, len(self.recruiter))
-        at = np.flatnonzero(self.recruiter == NOBODY)
-        number = 0
-        by_recruiter = np.argsort(self.recruiter, kind="stable")
-        first = np.searchsorted(self.recruiter[by_recruiter], np.arange(len(self.recruiter) + 1))
-        while len(at):
-            number += 1
-            starts, counts = first[at], first[at + 1] - first[at]
-            places = np.repeat(starts - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
-            at = by_recruiter[places]
-            wave[at] = number
-        return wave.astype(np.int64)
-
-    @cached_property
-    def root(self) -> Ints:
-        """Place of the person with whom each tree begins, [people]."""
-        root = np.arange(len(self))
-        for place in np.argsort(self.wave, kind="stable"):
-            if self.recruiter[place] != NOBODY:
-                root[place] = root[self.recruiter[place]]
-        return root
+    def trees(self) -> Trees:
+        return trees_of(self.recruiter)
 
     @property
     def equal_coupons(self) -> bool | None:
@@ -146,3 +143,115 @@ class Groups:
 def nobody_apart(n_people: int) -> Groups:
     """Return the one group of everybody."""
     return Groups("", np.zeros(n_people, dtype=np.int64), ("",))
+
+
+# Bootstraps ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """How often everybody counts in each of some replicates."""
+
+    people: Floats  # [replicates, people]
+    pairs: Floats  # [replicates, people], the pair of a person with their recruiter; 0 for those without
+
+
+def the_sample(sample: Sample) -> Replicates:
+    """Return the sample itself, as one replicate."""
+    people = np.ones((1, len(sample)))
+    return Replicates(people, np.where(sample.recruiter != NOBODY, 1.0, 0.0)[None, :])
+
+
+def tree_bootstrap(sample: Sample, replicates: int, rng: np.random.Generator) -> Replicates:
+    """Draw seeds, then recruits of every copy of their recruiter."""
+    n_people = len(sample)
+    counts = np.zeros((replicates, n_people), dtype=np.int64)
+    roots = np.flatnonzero(sample.recruiter == NOBODY)
+    counts[:, roots] = rng.multinomial(len(roots), np.full(len(roots), 1.0 / len(roots)), size=replicates)
+    for parents, children, place in _waves(sample):
+        brought = sample.recruits[parents]
+        left = counts[:, parents] * brought  # draws still to be dealt to the recruits of each parent
+        for number in range(int(brought.max(initial=0))):
+            here = np.flatnonzero(brought > number)
+            drawn = rng.binomial(left[:, here], 1.0 / (brought[here] - number))
+            counts[:, children[place[here] + number]] = drawn
+            left[:, here] -= drawn
+    people = counts.astype(np.float64)
+    return Replicates(people, np.where(sample.recruiter != NOBODY, people, 0.0))
+
+
+def _waves(
+    sample: Sample,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Go down the tree: parents, their recruits one parent after another, and where each parent's begin."""
+    order = np.lexsort((sample.recruiter, sample.trees.wave))
+    first = np.searchsorted(sample.trees.wave[order], np.arange(1, int(sample.trees.wave.max(initial=0)) + 2))
+    for start, end in pairwise(first):
+        children = order[start:end]
+        parents, place = np.unique(sample.recruiter[children], return_index=True)
+        yield parents, children, place
+
+
+def neighbourhood_bootstrap(sample: Sample, replicates: int, rng: np.random.Generator) -> Replicates:
+    """Draw people, and count their neighbours in the tree."""
+    n_people, recruited = len(sample), sample.recruited
+    recruiter = sample.recruiter[recruited]
+    size = max(round(n_people / 2), 1)  # every pair has two ends, so as many pairs are drawn as there are
+    drawn = rng.multinomial(size, np.full(n_people, 1.0 / n_people), size=replicates).astype(np.float64)
+    people = np.zeros_like(drawn)
+    people[:, recruited] = drawn[:, recruiter]
+    order = np.argsort(recruiter, kind="stable")  # recruits, one recruiter's after another
+    owners, first = np.unique(recruiter[order], return_index=True)
+    if len(owners):
+        people[:, owners] += np.add.reduceat(drawn[:, recruited[order]], first, axis=1)
+    pairs = np.zeros_like(drawn)
+    pairs[:, recruited] = drawn[:, recruited] + drawn[:, recruiter]
+    return Replicates(people, pairs)
+
+
+BOOTSTRAPS: dict[str, Callable[[Sample, int, np.random.Generator], Replicates]] = {
+    NEIGHBOURHOOD: neighbourhood_bootstrap,
+    TREE: tree_bootstrap,
+}
+
+
+def batches(kind: str, sample: Sample, replicates: int, rng: np.random.Generator) -> Iterator[Replicates]:
+    """Draw replicates some at a time, so that memory does not depend on their number."""
+    most = max(_BATCH_CELLS // len(sample), 1)
+    for start in range(0, replicates, most):
+        yield BOOTSTRAPS[kind](sample, min(most, replicates - start), rng)
+
+
+# Intervals ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How far estimates may be from the truth; one entry per estimate, nan where that cannot be said."""
+
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+
+def spread_of(estimate: Floats, replicates: Floats, *, share: bool) -> Spread:
+    """Return standard errors and 95% intervals, [estimates]; replicates are [replicates, estimates]."""
+    usable = np.isfinite(replicates).mean(axis=0) >= _ENOUGH
+    error = np.full(len(estimate), np.nan)
+    if usable.any():
+        error[usable] = np.nanstd(replicates[:, usable], axis=0, ddof=1)
+    error[~(error > 1e-12)] = np.nan  # replicates that are all alike say nothing
+    if not share:
+        return Spread(error, estimate - Z_95 * error, estimate + Z_95 * error)
+    inside = (estimate > 0) & (estimate < 1)
+    error = np.where(inside, error, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logit, reach = np.log(estimate / (1.0 - estimate)), Z_95 * error / (estimate * (1.0 - estimate))
+        low, high = (1.0 / (1.0 + np.exp(-(logit + sign * reach))) for sign in (-1.0, 1.0))
+    return Spread(error, low, high)
+
+
+def design_effect(standard_error: Floats, variance: Floats, people: Floats) -> Floats:
+    """How many times the variance is that of a simple random sample of as many people; nan where it has none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(variance > 0, standard_error**2 * people / variance, np.nan)

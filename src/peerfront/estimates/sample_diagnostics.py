@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from peerfront.estimates.estimators import RDS_II, Impossible, Weighted, estimators_for
 from peerfront.estimates.recruitment_chain import Pairs, expected_by_wave, irreducible, stationary
-from peerfront.estimates.resampling import Replicates
-from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
+from peerfront.estimates.sample import UNKNOWN, Ints, Outcome, Replicates, Sample, the_sample
+from peerfront.foundation.trees import NOBODY
 
 POINTS = 100  # of a curve
 MOST_TREES = 8
@@ -40,16 +40,14 @@ class Diagnostics:
         """Return homophily and effectiveness as one long table: measure, of, value."""
         rows: list[tuple[str, str, float]] = []
         for row in self.homophily.to_dict("records"):
-            rows.append(("recruitment homophily", row["category"], row["recruitment_homophily"]))
-            rows.append(("population homophily", row["category"], row["population_homophily"]))
+            kinds = ("recruitment", "population")
+            rows += [(f"{kind} homophily", row["category"], row[f"{kind}_homophily"]) for kind in kinds]
         for row in self.effectiveness.to_dict("records"):
-            rows.append(("recruits per person", f"{row['by']} = {row['value']}", row["per_person"]))
-            rows.append(("recruits per coupon", f"{row['by']} = {row['value']}", row["per_coupon"]))
+            of = f"{row['by']} = {row['value']}"
+            rows += [(f"recruits per {unit}", of, row[f"per_{unit}"]) for unit in ("person", "coupon")]
         settle = np.nan if self.waves_to_settle is None else float(self.waves_to_settle)
-        rows += [
-            ("waves until seeds no longer matter", "", settle),
-            ("share of the largest tree", "", self.largest_tree),
-        ]
+        rows.append(("waves until seeds no longer matter", "", settle))
+        rows.append(("share of the largest tree", "", self.largest_tree))
         table = pd.DataFrame(rows, columns=["measure", "of", "value"])
         table.insert(0, "outcome", self.outcome)
         return table
@@ -60,7 +58,7 @@ def diagnosed(sample: Sample, outcome: Outcome, best: str | None, population: in
     estimators = [e for e in estimators_for(sample, outcome, population) if not isinstance(e, Impossible)]
     by_name = {estimator.name: estimator for estimator in estimators}
     seeds, waves = seed_dependence(sample, outcome)
-    trees = np.bincount(sample.root[~sample.seed], minlength=len(sample))
+    trees = np.bincount(sample.trees.root[~sample.seed], minlength=len(sample))
     return Diagnostics(
         outcome.name,
         convergence(sample, outcome, by_name.get(best or "", by_name[RDS_II])),
@@ -71,10 +69,6 @@ def diagnosed(sample: Sample, outcome: Outcome, best: str | None, population: in
         waves,
         float(trees.max() / max(trees.sum(), 1)),
     )
-
-
-def _labels(outcome: Outcome) -> tuple[str, ...]:
-    return ("mean",) if outcome.numeric else outcome.categories
 
 
 def _growing(sample: Sample, among: Ints) -> tuple[Ints, Replicates]:
@@ -92,7 +86,7 @@ def _curve(outcome: Outcome, estimator: Weighted, sizes: Ints, grown: Replicates
     codes = np.where(outcome.answered, 0 if outcome.numeric else np.nan_to_num(outcome.values), UNKNOWN).astype(
         np.int64
     )
-    labels = _labels(outcome)
+    labels = ("mean",) if outcome.numeric else outcome.categories
     totals = estimator.totals(grown, codes, len(labels))
     below = totals.sum(axis=1, keepdims=True)
     above = estimator.totals(grown, codes, 1, np.nan_to_num(outcome.values)) if outcome.numeric else totals
@@ -113,11 +107,11 @@ def convergence(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.Dat
 
 def bottlenecks(sample: Sample, outcome: Outcome, estimator: Weighted) -> pd.DataFrame:
     """Return the same for each large tree alone: trees that stay apart sampled different parts of the population."""
-    roots, sizes = np.unique(sample.root[~sample.seed], return_counts=True)
+    roots, sizes = np.unique(sample.trees.root[~sample.seed], return_counts=True)
     largest = roots[np.argsort(-sizes, kind="stable")][:MOST_TREES]
     rows = []
     for number, root in enumerate(largest):
-        among = np.flatnonzero(sample.root == root)
+        among = np.flatnonzero(sample.trees.root == root)
         if len(among) >= FEWEST_IN_TREE:
             curve = _curve(outcome, estimator, *_growing(sample, among))
             rows += [(number + 1, *point) for point in curve]
@@ -132,8 +126,7 @@ def homophily(sample: Sample, outcome: Outcome) -> pd.DataFrame:
     those that chance would give, divided by those there are (as R's RDS package does with RDS-II weights).
     """
     pairs = Pairs.of(sample, outcome.bands, len(outcome.band_names))
-    counts = np.zeros((pairs.n_states, pairs.n_states))
-    np.add.at(counts, (pairs.source, pairs.target), 1.0)
+    counts = pairs.counts(the_sample(sample).pairs)[0]
     total, source, target = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
     rows = []
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,17 +161,12 @@ def effectiveness(sample: Sample, outcome: Outcome) -> pd.DataFrame:
     """Return how many recruits people brought, by the outcome and by stratum; people still waiting are left out."""
     settled = sample.coupons != UNKNOWN
     rows = []
-    for by, codes, names in (
-        (outcome.name, outcome.bands, outcome.band_names),
-        ("stratum", sample.stratum, sample.strata),
-    ):
+    by_outcome = (outcome.name, outcome.bands, outcome.band_names)
+    for by, codes, names in (by_outcome, ("stratum", sample.stratum, sample.strata)):
         for code, name in enumerate(names):
             mine = settled & (codes == code)
-            people, coupons, recruits = (
-                int(mine.sum()),
-                int(sample.coupons[mine].sum()),
-                int(sample.recruits[mine].sum()),
-            )
+            people, recruits = int(mine.sum()), int(sample.recruits[mine].sum())
+            coupons = int(sample.coupons[mine].sum())
             if people:
                 per_coupon = recruits / coupons if coupons else np.nan
                 rows.append((by, name, people, coupons, recruits, recruits / people, per_coupon))
@@ -189,13 +177,11 @@ def seed_dependence(sample: Sample, outcome: Outcome) -> tuple[pd.DataFrame, int
     """Return the composition wave by wave, what the chain expects from the seeds, and how many waves that takes."""
     bands, names = outcome.bands, outcome.band_names
     n_states, answered = len(names), outcome.bands != UNKNOWN
-    waves = int(sample.wave.max(initial=0))
+    waves = int(sample.trees.wave.max(initial=0))
     table = np.zeros((waves + 1, n_states))
-    np.add.at(table, (sample.wave[answered], bands[answered]), 1.0)
+    np.add.at(table, (sample.trees.wave[answered], bands[answered]), 1.0)
     people = table.sum(axis=1)
-    pairs = Pairs.of(sample, bands, n_states)
-    counts = np.zeros((n_states, n_states))
-    np.add.at(counts, (pairs.source, pairs.target), 1.0)
+    counts = Pairs.of(sample, bands, n_states).counts(the_sample(sample).pairs)[0]
     expected, equilibrium, settle = np.full_like(table, np.nan), np.full(n_states, np.nan), None
     if people[0] and (n_states == 1 or irreducible(counts)):
         equilibrium = stationary(counts[None])[0]
@@ -203,20 +189,10 @@ def seed_dependence(sample: Sample, outcome: Outcome) -> tuple[pd.DataFrame, int
         expected = far[: waves + 1]
         near = np.flatnonzero(np.abs(far - equilibrium).max(axis=1) < SETTLED)
         settle = int(near[0]) if len(near) else None
+    shares = table / np.where(people > 0, people, np.nan)[:, None]
     rows = [
-        (
-            wave,
-            name,
-            int(people[wave]),
-            _share(table[wave, code], people[wave]),
-            expected[wave, code],
-            equilibrium[code],
-        )
+        (wave, name, int(people[wave]), shares[wave, code], expected[wave, code], equilibrium[code])
         for wave in range(waves + 1)
         for code, name in enumerate(names)
     ]
     return pd.DataFrame(rows, columns=["wave", "category", "people", "share", "expected", "equilibrium"]), settle
-
-
-def _share(part: float, whole: float) -> float:
-    return float(part / whole) if whole else np.nan

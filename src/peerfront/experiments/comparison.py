@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.planning_world import Discounts, Preparation, check_models, planning_world
-from peerfront.experiments.policies import policy_entry, prepare_policy
+from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
 from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
-from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
     MOST_SEED,
+    Spec,
     at_least,
     check_fields,
     discount_factor,
@@ -31,7 +30,6 @@ from peerfront.foundation.settings import (
     truth,
     whole_number,
 )
-from peerfront.foundation.specs import Spec
 from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
@@ -40,6 +38,7 @@ from peerfront.simulation.catalog import make_world, world_entry
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DEFAULT_WORLDS = ("icpsr22140",)
 DEFAULT_POLICIES = ("random_split", "constant", "threshold", "population_dp")
+ORACLE = "oracle"
 BOUND = "bound"  # the task of an upper bound on every policy
 # Branches of an episode's luck by which its bound is sampled, far above any number of people.
 _TREE_LUCK, _BOUND_LUCK, _LOOKAHEAD_LUCK = 1 << 40, 1 << 42, 1 << 43
@@ -64,7 +63,7 @@ class Comparison:
     episodes: int = 400
     rules: Rules = Rules()
     seed: int = 0
-    models: str = "oracle"
+    models: str = ORACLE
     """What policies plan with: the true models (oracle), or models fitted to a simulated history (`planning_world`)."""
     bound: bool = False
     """Whether to add an upper bound on every policy, from the true models."""
@@ -87,7 +86,10 @@ class Comparison:
                 raise SettingError("comparison.called_the_same", setting=name, labels=labels)
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
         check_caps(self.rules.budget, self.rules.max_per_person, self.rules.max_per_round)
-        check_models(self.models)
+        if self.models != ORACLE:
+            from peerfront.experiments.planning_world import check_models
+
+            check_models(self.models)
         for world in self.worlds:
             world_entry(Spec.parse(world))
         for policy in self.policies:
@@ -113,14 +115,6 @@ def draws_from(first: int, count: int) -> tuple[int, ...]:
     """The numbers of `count` draws, from the first on."""
     start = whole_number("first draw", first, 0, MOST_DRAWS)
     return tuple(range(start, start + whole_number("draws", count, 1, MOST_DRAWS)))
-
-
-@runtime_checkable
-class LearnedByPlaying(Protocol):
-    """A policy that remembers what it earned while it learned, episode by episode."""
-
-    @property
-    def learning_returns(self) -> NDArray[np.float64] | None: ...
 
 
 @dataclass(frozen=True)
@@ -176,6 +170,10 @@ def tasks(comparison: Comparison) -> list[Task]:
 
 def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NO_STORE) -> World:
     """The planning world of a draw; its fitted models come from the store if they are there."""
+    if comparison.models == ORACLE:
+        return _world(world, draw)
+    from peerfront.experiments.planning_world import planning_world
+
     section = StoreSection(store, json.dumps(world_identity(comparison, world, draw)))
     asks_recruits = world_entry(Spec.parse(world)).asks_recruits
     return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, section)
@@ -185,6 +183,17 @@ def prepared_policy(
     comparison: Comparison, task: Task, discount: float, store: Store = NO_STORE
 ) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
+
+    def prepare() -> Policy:
+        planning = planned_in(comparison, task.world, task.draw, store)
+        preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
+        return prepare_policy(Spec.parse(task.policy), preparation)
+
+    world = _world(task.world, task.draw)
+    if store.folder is None:
+        return world, prepare()
+    from peerfront.experiments.stored_policies import POLICY
+
     identity = {
         **world_identity(comparison, task.world, task.draw),
         "policy": task.policy,
@@ -192,13 +201,7 @@ def prepared_policy(
         "discounts": task.discounts,
         "rules": comparison.rules,
     }
-
-    def prepare() -> Policy:
-        planning = planned_in(comparison, task.world, task.draw, store)
-        preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
-        return prepare_policy(Spec.parse(task.policy), preparation)
-
-    return _world(task.world, task.draw), store.find_or_make("policy", identity, prepare, POLICY)
+    return world, store.find_or_make("policy", identity, prepare, POLICY)
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
@@ -227,7 +230,7 @@ def run_task(comparison: Comparison, task: Task, store: Store = NO_STORE) -> Tas
     for discount in task.discounts[:1] if ignored else task.discounts:
         world, policy = prepared_policy(comparison, task, discount, store)
         prepared.append(policy.name)
-        learning.append(policy.learning_returns if isinstance(policy, LearnedByPlaying) else None)
+        learning.append(getattr(policy, "learning_returns", None))
         played.append(_trimmed(rollout(world, policy, comparison.rules, episode_luck(comparison, task))))
     return TaskResult(task, tuple(prepared), tuple(played), learning=tuple(learning))
 

@@ -33,8 +33,7 @@ from peerfront.experiments.results import Results
 from peerfront.experiments.store import NO_STORE, Store
 from peerfront.foundation.errors import MissingExtra, SettingError
 from peerfront.foundation.locks import temporary_folder
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
 

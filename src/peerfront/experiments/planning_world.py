@@ -9,46 +9,19 @@ world, and recruits of a slow generator are drawn only once.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from peerfront.experiments.store import NO_STORE, Form, StoreSection
-from peerfront.foundation.covariates import Codes
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import note
-from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
-from peerfront.foundation.settings import one_of
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.randomness import Keys, Luck, fold, named_generator, named_luck
+from peerfront.foundation.settings import Option, Spec, one_of
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.stored_models import generator_class, kind_of, restored_schema, stored_schema
-from peerfront.problem import BranchingWorld, History, OffspringModel, ResponseModel, Rules, World
-
-POPULATION_SAMPLE = 1024  # people from whom a policy learns what the population is like (the paper's size)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """What a policy may know before it plays."""
-
-    planning_world: World
-    rules: Rules
-    discount: float
-    discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
-    seed: int
-
-
-class Discounts(Enum):
-    """What the discount means to a policy, and so how its work is divided."""
-
-    IGNORED = "ignored"
-    """One set of episodes serves every discount."""
-    SEPARATE = "separate"
-    """Each discount is prepared and played on its own."""
-    TOGETHER = "together"
-    """One preparation serves every discount, so they are best done together."""
-
+from peerfront.problem import BranchingWorld, FirstRecruits, History, OffspringModel, ResponseModel, World
 
 MODELS = ("oracle", "learned", "learned-paper")
 _OPTIONS = {
@@ -59,6 +32,7 @@ _CAPACITY = ("default", "paper")
 TABLES_OF_DIFFUSION = "diffusion-paper-tables"
 _OFFSPRING = ("auto", "inheritance", "softmax", "masked", "diffusion", "diffusion-paper", TABLES_OF_DIFFUSION)
 _TABULATED = 8192  # recruits of the paper's diffusion from which its tables are made
+_PRICED = 16_384  # recruits from which tables of prices are made where a generator has no tables
 
 
 def check_models(models: str) -> tuple[str, str] | None:
@@ -73,16 +47,6 @@ def check_models(models: str) -> tuple[str, str] | None:
     offspring = options.get("offspring", "diffusion-paper" if paper else "auto")
     one_of(note("kinds.generator_of_recruits"), offspring, _OFFSPRING)
     return None if spec.name == "oracle" else (response, offspring)
-
-
-@dataclass(frozen=True, eq=False)
-class _FirstRecruits:
-    """First recruits come from the true world: a study knows them before it plans."""
-
-    world: World
-
-    def sample(self, luck: Luck) -> Codes:
-        return self.world.population(luck)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +76,29 @@ class _FittedWhenNeeded:
 
 
 def _tabulated(model: OffspringModel, history: History) -> OffspringModel:
-    """Inheritance tables, field by field, of what a slow generator draws: its errors stay, its seconds do not."""
+    """Tables of what a slow generator draws for parents like those of the history."""
+    parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
+    return _tables_of(model, history.schema, parents, named_luck(("tables of a generator",), _TABULATED))
+
+
+def inherited_by_field(world: World, seed: int) -> OffspringModel:
+    """The offspring model of a world with a table for each field; made from samples where the model has none."""
+    from peerfront.bounds.price_index import InheritsByField
+
+    offspring: OffspringModel = getattr(world.offspring, "model", world.offspring)  # fitted when it is needed
+    if isinstance(offspring, InheritsByField):
+        return offspring
+    rng = named_generator("parents of price tables", seed)
+    parents = np.stack([rng.integers(0, size, _PRICED) for size in world.schema.sizes], axis=1).astype(np.int16)
+    return _tables_of(offspring, world.schema, parents, named_luck(("recruits of price tables", seed), _PRICED))
+
+
+def _tables_of(model: OffspringModel, schema: Schema, parents: Codes, luck: Luck) -> OffspringModel:
+    """Inheritance tables, field by field, of what a generator draws: its errors stay, its seconds do not."""
     from peerfront.models.offspring.inheritance_tables import fit_inheritance
     from peerfront.models.offspring.pairs import Pairs
 
-    parents = np.resize(history.parents, (_TABULATED, history.parents.shape[1]))
-    children = model.sample(parents, named_luck(("tables of a generator",), _TABULATED))
-    return fit_inheritance(Pairs(history.schema, parents, children))
+    return fit_inheritance(Pairs(schema, parents, model.sample(parents, luck)))
 
 
 _MAX_REMEMBERED = 1_000_000  # people; some 250 bytes each
@@ -160,17 +140,6 @@ def _recruit_names(parents: Codes, keys: Keys) -> Keys:
 NO_SECTION = StoreSection(NO_STORE, "")
 
 
-def with_independent_referrals(world: World) -> World:
-    """The world itself if referrals are independent there, else its models without its memory.
-
-    A finite network remembers who has been recruited, so an episode cannot start from any state; learning a value from
-    simulated returns needs that.
-    """
-    if isinstance(world, BranchingWorld):
-        return world
-    return BranchingWorld(world.name, world.schema, world.response, world.offspring, _FirstRecruits(world))
-
-
 @lru_cache(maxsize=2)
 def planning_world(
     world: World, models: str, seed: int, asks_recruits: bool = False, section: StoreSection = NO_SECTION
@@ -200,7 +169,7 @@ def planning_world(
 
     offspring = _FittedWhenNeeded(history, generator, seed, section)
     response = section.find_or_make("capacity", fitted, CAPACITY)
-    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, _FirstRecruits(world))
+    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, FirstRecruits(world))
 
 
 # Fitted models as data, for the store of results -----------------------------------------------------------------

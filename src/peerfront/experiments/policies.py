@@ -1,50 +1,109 @@
 """The policies by name, and how each is prepared for a world.
 
 A policy is prepared in a *planning* world and tested in the *testing* world, which it never sees. With the true models
-the two are the same; with learned models the planning world is made of those (`planning_world.py`). Policies that have
-to learn something first are prepared in `learned_policies.py`.
+the two are the same; with learned models the planning world is made of those (`planning_world.py`).
+
+A planner learns its value from simulated returns or from backups, at the discount it is judged at; where rounds are few
+its value knows the deadline, and where a simple rule earned more than every planner, `gfp` plays that rule and says so.
+Agents of reinforcement learning learn by playing, at that discount unless another is given. What trains loads torch, so
+it is imported where it is used.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from peerfront.experiments.learned_policies import (
-    FEW_ROUNDS,
-    REINFORCEMENT_OPTIONS,
-    SEES,
-    check_gfp,
-    check_reinforcement,
-    prepare_budget_dqn,
-    prepare_factorized_rl,
-    prepare_gfp,
-    prepare_gfp_paper,
-    prepare_price_index,
-    trained_at_discount,
+from peerfront.baselines.simple_rules import (
+    Constant,
+    Evenly,
+    RandomSplit,
+    Threshold,
+    deadline_rules,
+    threshold_rules,
+    tune_threshold,
 )
-from peerfront.experiments.planning_world import POPULATION_SAMPLE, Discounts, Preparation
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.messages import Message, note
-from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import MOST_SEED, checked_discount, one_of, positive, proportion, whole_number
-from peerfront.foundation.specs import Option, Spec
-from peerfront.problem import Policy, Rules, World
+from peerfront.foundation.messages import Message, in_english, note
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.settings import (
+    MOST_SEED,
+    Option,
+    Spec,
+    checked_discount,
+    one_of,
+    positive,
+    proportion,
+    whole_number,
+)
+from peerfront.problem import (
+    Allocation,
+    Policy,
+    Rules,
+    State,
+    World,
+    ask,
+    ask_many,
+    with_independent_referrals,
+)
 from peerfront.problem.limits import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
+
+if TYPE_CHECKING:
+    from peerfront.gfp.learning import LearnedPlanner
+
+POPULATION_SAMPLE = 1024  # people from whom population DP learns what the population is like (the paper's size)
+LEARNING = ("returns", "backups")
+YES_OR_NO = ("no", "yes")
+FEW_ROUNDS = 12
+"""Up to this many rounds the value of `gfp` knows the deadline, unless `deadline=no` is given."""
+SEES = ("nothing", "covariates", "capacity")  # those of gfp.surrogate, named here so that nothing is loaded for them
+TRAINING = ("default", "paper", "published")
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a policy may know before it plays."""
+
+    planning_world: World
+    rules: Rules
+    discount: float
+    discounts: tuple[float, ...]  # all that are compared, for preparations that serve them together
+    seed: int
+
+
+class Discounts(Enum):
+    """What the discount means to a policy, and so how its work is divided."""
+
+    IGNORED = "ignored"
+    """One set of episodes serves every discount."""
+    SEPARATE = "separate"
+    """Each discount is prepared and played on its own."""
+    TOGETHER = "together"
+    """One preparation serves every discount, so they are best done together."""
 
 
 @dataclass(frozen=True)
 class PolicyEntry:
-    """How a named policy is described and prepared; `prepare` takes the settings given after the colon."""
+    """How a named policy is prepared; `prepare` and `check` take the settings given after the colon."""
 
-    summary: Message | str
+    name: str
     prepare: Callable[..., Policy]
-    options: Mapping[str, Option]
-    discounts: Callable[[Spec], Discounts]
-    """What the discount means to the policy of this specification."""
+    options: Mapping[str, Option] = field(default_factory=dict)
     check: Callable[..., object] = lambda **_: None
-    """Refuses impossible settings at once, before any work; takes them as `prepare` does."""
+    """Refuses impossible settings at once, before any work."""
+    usual_discounts: Discounts = Discounts.SEPARATE
+    ignored_with: str | None = None
+    """A setting with which the policy ignores the discount."""
+
+    @property
+    def summary(self) -> Message:
+        return note(f"policy_summary.{self.name.replace('-', '_')}")
+
+    def discounts(self, spec: Spec) -> Discounts:
+        """What the discount means to the policy of this specification."""
+        return Discounts.IGNORED if self.ignored_with in dict(spec.options) else self.usual_discounts
 
 
 def make_policy(
@@ -83,60 +142,26 @@ def policy_entry(spec: Spec) -> PolicyEntry:
     return entry
 
 
-# Checks of the settings given after the colon, before any work ---------------------------------------------------
+# Simple rules and population DP ------------------------------------------------------------------------------------
 
 
-def _check_constant(**options: Any) -> None:
-    from peerfront.baselines.simple_rules import Constant
-
-    whole_number(note("settings.of", name="coupons", owner="constant"), options.get("coupons", 0), 0, MOST_COUPONS)
-    Constant(**options)
+def _constant(_: Preparation, coupons: int = Constant.coupons) -> Policy:
+    return Constant(coupons)
 
 
-def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
-    if (cutoff is None) != (at_least is None):
-        raise SettingError("policy_settings.threshold_needs_both")
-    if cutoff is not None and at_least is not None:
-        proportion(note("settings.of", name="cutoff", owner="threshold"), cutoff)
-        whole_number(note("settings.of", name="at_least", owner="threshold"), at_least, 0)
+def _check_constant(coupons: int = 0) -> None:
+    whole_number(note("settings.of", name="coupons", owner="constant"), coupons, 0, MOST_COUPONS)
+
+
+def _evenly(preparation: Preparation, pace: float = 1.0) -> Policy:
+    return Evenly(preparation.planning_world.response, pace)
 
 
 def _check_evenly(pace: float = 1.0) -> None:
     positive(note("settings.of", name="pace", owner="evenly"), pace)
 
 
-def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0) -> None:
-    from peerfront.baselines.population_dp import MARGINALS
-
-    whole_number(note("settings.of", name="population", owner="population_dp"), population, 1, 1_000_000)
-    one_of(note("kinds.marginal"), marginal, MARGINALS)
-    whole_number(note("settings.of", name="recruits", owner="population_dp"), recruits, 0, 1_000_000)
-
-
-# Preparations; each imports what it needs, so that nothing is loaded for policies that do not play ---------------
-
-
-def _random_split(_: Preparation) -> Policy:
-    from peerfront.baselines.simple_rules import RandomSplit
-
-    return RandomSplit()
-
-
-def _constant(_: Preparation, **options: Any) -> Policy:
-    from peerfront.baselines.simple_rules import Constant
-
-    return Constant(**options)
-
-
-def _evenly(preparation: Preparation, pace: float = 1.0) -> Policy:
-    from peerfront.baselines.simple_rules import Evenly
-
-    return Evenly(preparation.planning_world.response, pace)
-
-
 def _threshold(preparation: Preparation, cutoff: float | None = None, at_least: int | None = None) -> Policy:
-    from peerfront.baselines.simple_rules import Threshold
-
     world, discounts = preparation.planning_world, preparation.discounts
     if cutoff is not None and at_least is not None:
         return Threshold(world.response, cutoff, at_least)
@@ -146,9 +171,15 @@ def _threshold(preparation: Preparation, cutoff: float | None = None, at_least: 
 @lru_cache(maxsize=1)
 def _tuned_thresholds(world: World, rules: Rules, discounts: tuple[float, ...], seed: int) -> Mapping[float, Policy]:
     """Kept for the other discounts of the same task: one simulated grid serves them all."""
-    from peerfront.baselines.simple_rules import tune_threshold
-
     return tune_threshold(world, rules, discounts, seed=seed)
+
+
+def _check_threshold(cutoff: float | None = None, at_least: int | None = None) -> None:
+    if (cutoff is None) != (at_least is None):
+        raise SettingError("policy_settings.threshold_needs_both")
+    if cutoff is not None and at_least is not None:
+        proportion(note("settings.of", name="cutoff", owner="threshold"), cutoff)
+        whole_number(note("settings.of", name="at_least", owner="threshold"), at_least, 0)
 
 
 def _population_dp(
@@ -165,90 +196,193 @@ def _population_dp(
     return fit_population_dp(world.response, people, rules, discount, marginal=marginal)
 
 
-POLICIES: dict[str, PolicyEntry] = {
-    "random_split": PolicyEntry(
-        summary=note("policy_summary.random_split"),
-        prepare=_random_split,
-        options={},
-        discounts=lambda _: Discounts.IGNORED,
+def _check_population_dp(population: int = POPULATION_SAMPLE, marginal: str = "mixture", recruits: int = 0) -> None:
+    from peerfront.baselines.population_dp import MARGINALS
+
+    whole_number(note("settings.of", name="population", owner="population_dp"), population, 1, 1_000_000)
+    one_of(note("kinds.marginal"), marginal, MARGINALS)
+    whole_number(note("settings.of", name="recruits", owner="population_dp"), recruits, 0, 1_000_000)
+
+
+# Planners ----------------------------------------------------------------------------------------------------------
+
+
+def prepare_gfp(
+    preparation: Preparation,
+    learn: str = LEARNING[0],
+    deadline: str | None = None,
+    sees: str = SEES[-1],
+    training: str = TRAINING[0],
+) -> Policy:
+    """Generative frontier planning; without an answer for `deadline`, few rounds have one (`FEW_ROUNDS`)."""
+    if training != TRAINING[0]:
+        return _gfp_paper(preparation, published=training == "published")
+    rules, response = preparation.rules, preparation.planning_world.response
+    if learn == "backups":
+        from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+
+        problem = (preparation.planning_world, rules, preparation.discount)
+        by_backups = FittedValueIterationSettings(sees=sees, seed=preparation.seed)
+        return _reported(
+            learn_by_fitted_value_iteration(*problem, threshold_rules(response, rules.budget), by_backups), "gfp"
+        )
+    from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+
+    problem = (with_independent_referrals(preparation.planning_world), rules, preparation.discount)
+    if deadline == "yes" or (deadline is None and rules.rounds <= FEW_ROUNDS):
+        settings = replace(PolicyIterationSettings.with_deadline(preparation.seed), sees=sees)
+        learned = learn_by_policy_iteration(*problem, deadline_rules(response, rules.budget), settings)
+        return _reported(learned, "gfp with a deadline")
+    settings = PolicyIterationSettings(sees=sees, seed=preparation.seed)
+    return _reported(learn_by_policy_iteration(*problem, threshold_rules(response, rules.budget), settings), "gfp")
+
+
+def _check_gfp(
+    learn: str = LEARNING[0], deadline: str | None = None, sees: str = SEES[-1], training: str = TRAINING[0]
+) -> None:
+    one_of(note("kinds.training"), training, TRAINING)
+    if training != TRAINING[0] and (learn, deadline, sees) != (LEARNING[0], None, SEES[-1]):
+        raise SettingError("policy_settings.training_settles", training=training)
+    one_of(note("kinds.way_to_learn"), learn, LEARNING)
+    if deadline is not None:
+        one_of(note("kinds.deadline"), deadline, YES_OR_NO)
+    one_of(note("kinds.sees"), sees, SEES)
+    if deadline == "yes" and learn != "returns":
+        raise SettingError("policy_settings.deadline_by_returns")
+
+
+def _gfp_paper(preparation: Preparation, iterations: int | None = None, published: bool = False) -> Policy:
+    """The paper's value training, to the letter or as the published table was made; 0 iterations: its start."""
+    from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
+
+    kind = FittedValueIterationSettings.published if published else FittedValueIterationSettings.paper
+    settings = replace(kind(), seed=preparation.seed)
+    if iterations is not None:
+        settings = replace(settings, iterations=iterations)
+    problem = (preparation.planning_world, preparation.rules, preparation.discount)
+    name = "gfp-untrained" if iterations == 0 else "gfp-published" if published else "gfp-paper"
+    return _reported(learn_by_fitted_value_iteration(*problem, [RandomSplit()], settings), name)
+
+
+def _reported(learned: "LearnedPlanner", name: str) -> Policy:
+    """The best policy that learning met, under a name that says how it was learned."""
+    report, planner = learned.report, learned.report.best_planner
+    if learned.rule is not None and planner is not None:
+        rule_name = note(
+            "prepared_policy.rule",
+            name=name,
+            method=report.method,
+            rule=learned.rule.name,
+            more=planner.behind,
+            error=planner.behind_error,
+        )
+        return Renamed(learned.rule, in_english(rule_name))
+    earns, error = report.simulated, report.simulated_error
+    planner_name = note("prepared_policy.planner", name=name, method=report.method, earns=earns, error=error)
+    return replace(learned.planner, name=in_english(planner_name))
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed:
+    """A policy under another name."""
+
+    policy: Policy
+    name: str
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return ask(self.policy, state, luck)
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        return ask_many(self.policy, states, lucks)
+
+
+def _price_index(preparation: Preparation) -> Policy:
+    from peerfront.bounds.dual import PriceIndexPolicy
+    from peerfront.bounds.price_index import BoundSettings, exact_price_index
+    from peerfront.experiments.planning_world import inherited_by_field
+
+    world, rules = preparation.planning_world, preparation.rules
+    settings = BoundSettings(largest_budget=rules.budget, max_per_person=rules.max_per_person)
+    offspring = inherited_by_field(world, preparation.seed)
+    index = exact_price_index(world.response, offspring, world.schema, preparation.discount, rules.rounds, settings)
+    if index is None:
+        raise SettingError("prices.no_table", policy="price_index", world=world.name)
+    return PriceIndexPolicy(index)
+
+
+# Reinforcement learning --------------------------------------------------------------------------------------------
+
+
+def _trained(
+    agent: str,
+    preparation: Preparation,
+    training: str = TRAINING[0],
+    discount: float | None = None,
+    episodes: int | None = None,
+) -> Policy:
+    """Train the agent of this name, as by default, as in the paper, or as for its table."""
+    from peerfront.baselines.budget_dqn import BudgetDQNSettings, fit_budget_dqn
+    from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factorized_rl
+
+    kind: Any = BudgetDQNSettings if agent == "budget_dqn" else FactorizedRLSettings
+    fit: Callable[..., Any] = fit_budget_dqn if agent == "budget_dqn" else fit_factorized_rl
+    settings = {"paper": kind.paper, "published": kind.published}.get(training, kind)()
+    learning = replace(settings.learning, seed=preparation.seed)
+    if episodes is not None:
+        learning = replace(learning, episodes=episodes)
+    trained_at = preparation.discount if discount is None else discount
+    trained = fit(preparation.planning_world, preparation.rules, trained_at, replace(settings, learning=learning))
+    last = trained.curve.returns[-max(1, learning.episodes // 5) :].mean()
+    name = note(
+        "prepared_policy.trained",
+        name=trained.policy.name,
+        episodes=learning.episodes,
+        discount=trained_at,
+        last=float(last),
+    )
+    policy: Policy = replace(trained.policy, name=in_english(name))
+    return policy
+
+
+def _check_training(discount: float | None = None, episodes: int | None = None, training: str = TRAINING[0]) -> None:
+    one_of(note("kinds.training"), training, TRAINING)
+    if discount is not None:
+        checked_discount(discount)
+    if episodes is not None:
+        whole_number("episodes", episodes, 1, 10_000_000)
+
+
+# Their names -------------------------------------------------------------------------------------------------------
+
+
+def _settings(**kinds: Any) -> dict[str, Option]:
+    """Settings by their kinds; the sentence `policy_setting.NAME` says what each is, some of them with these values."""
+    values: dict[str, Any] = {"rounds": FEW_ROUNDS, "choices": SEES}
+    return {name: Option(kind, note(f"policy_setting.{name}", **values)) for name, kind in kinds.items()}
+
+
+_TRAINED = _settings(discount=float, episodes=int, training=str)
+_ENTRIES = (
+    PolicyEntry("random_split", lambda _: RandomSplit(), usual_discounts=Discounts.IGNORED),
+    PolicyEntry("constant", _constant, _settings(coupons=int), _check_constant, Discounts.IGNORED),
+    PolicyEntry(
+        "threshold", _threshold, _settings(cutoff=float, at_least=int), _check_threshold, Discounts.TOGETHER, "cutoff"
     ),
-    "constant": PolicyEntry(
-        summary=note("policy_summary.constant"),
-        prepare=_constant,
-        options={"coupons": Option(int, note("policy_setting.coupons"))},
-        discounts=lambda _: Discounts.IGNORED,
-        check=_check_constant,
+    PolicyEntry("evenly", _evenly, _settings(pace=float), _check_evenly, Discounts.IGNORED),
+    PolicyEntry(
+        "population_dp", _population_dp, _settings(population=int, marginal=str, recruits=int), _check_population_dp
     ),
-    "threshold": PolicyEntry(
-        summary=note("policy_summary.threshold"),
-        prepare=_threshold,
-        options={
-            "cutoff": Option(float, note("policy_setting.cutoff")),
-            "at_least": Option(int, note("policy_setting.at_least")),
-        },
-        discounts=lambda spec: Discounts.IGNORED if "cutoff" in dict(spec.options) else Discounts.TOGETHER,
-        check=_check_threshold,
+    PolicyEntry("budget_dqn", partial(_trained, "budget_dqn"), _TRAINED, _check_training, ignored_with="discount"),
+    PolicyEntry(
+        "factorized_rl",
+        partial(_trained, "factorized_rl"),
+        _TRAINED,
+        _check_training,
+        ignored_with="discount",
     ),
-    "evenly": PolicyEntry(
-        summary=note("policy_summary.evenly"),
-        prepare=_evenly,
-        options={"pace": Option(float, note("policy_setting.pace"))},
-        discounts=lambda _: Discounts.IGNORED,
-        check=_check_evenly,
-    ),
-    "population_dp": PolicyEntry(
-        summary=note("policy_summary.population_dp"),
-        prepare=_population_dp,
-        options={
-            "population": Option(int, note("policy_setting.population")),
-            "marginal": Option(str, note("policy_setting.marginal")),
-            "recruits": Option(int, note("policy_setting.recruits")),
-        },
-        discounts=lambda _: Discounts.SEPARATE,
-        check=_check_population_dp,
-    ),
-    "budget_dqn": PolicyEntry(
-        summary=note("policy_summary.budget_dqn"),
-        prepare=prepare_budget_dqn,
-        options=REINFORCEMENT_OPTIONS,
-        discounts=trained_at_discount,
-        check=check_reinforcement,
-    ),
-    "factorized_rl": PolicyEntry(
-        summary=note("policy_summary.factorized_rl"),
-        prepare=prepare_factorized_rl,
-        options=REINFORCEMENT_OPTIONS,
-        discounts=trained_at_discount,
-        check=check_reinforcement,
-    ),
-    "gfp": PolicyEntry(
-        summary=note("policy_summary.gfp"),
-        prepare=prepare_gfp,
-        options={
-            "learn": Option(str, note("policy_setting.learn")),
-            "deadline": Option(str, note("policy_setting.deadline", rounds=FEW_ROUNDS)),
-            "sees": Option(str, note("policy_setting.sees", choices=SEES)),
-            "training": Option(str, note("training_setting.training")),
-        },
-        discounts=lambda _: Discounts.SEPARATE,
-        check=check_gfp,
-    ),
-    "gfp-paper": PolicyEntry(
-        summary=note("policy_summary.gfp_paper"),
-        prepare=prepare_gfp_paper,
-        options={},
-        discounts=lambda _: Discounts.SEPARATE,
-    ),
-    "gfp-untrained": PolicyEntry(
-        summary=note("policy_summary.gfp_untrained"),
-        prepare=partial(prepare_gfp_paper, iterations=0),
-        options={},
-        discounts=lambda _: Discounts.SEPARATE,
-    ),
-    "price_index": PolicyEntry(
-        summary=note("policy_summary.price_index"),
-        prepare=prepare_price_index,
-        options={},
-        discounts=lambda _: Discounts.SEPARATE,
-    ),
-}
+    PolicyEntry("gfp", prepare_gfp, _settings(learn=str, deadline=str, sees=str, training=str), _check_gfp),
+    PolicyEntry("gfp-paper", _gfp_paper),
+    PolicyEntry("gfp-untrained", partial(_gfp_paper, iterations=0)),
+    PolicyEntry("price_index", _price_index),
+)
+POLICIES: dict[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}

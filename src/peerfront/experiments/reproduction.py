@@ -40,11 +40,9 @@ from peerfront.experiments.store import Store, program
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.files import claimed_folder, output_path, write_text
 from peerfront.foundation.locks import names_in
-from peerfront.foundation.messages import Message, Remedy, in_english, note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Message, Progress, Remedy, in_english, note, silent
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import one_of
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec, one_of
 
 PAPER_METHODS = {
     "Random": "random_split",

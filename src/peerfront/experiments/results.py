@@ -19,8 +19,7 @@ from scipy.stats import t as student
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
 from peerfront.foundation.messages import note
-from peerfront.foundation.settings import one_of
-from peerfront.foundation.specs import Spec
+from peerfront.foundation.settings import Spec, one_of
 from peerfront.problem import Ending, Trajectories
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.experiments.learned_policies import Renamed
+from peerfront.experiments.policies import Renamed
 from peerfront.experiments.store import Form
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.settings import checked_discount

@@ -13,9 +13,10 @@ from peerfront.data.columns.column_findings import vetted
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study, history_of
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.trees import NOBODY
 from peerfront.simulation.demo_study import demo_study
 from peerfront.simulation.study_like import StudyWorld, StudyWorldSettings, study_like
 

@@ -31,11 +31,11 @@ from openpyxl.utils import get_column_letter
 from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
-from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, is_encrypted
-from peerfront.foundation.text_tables import MOST_CELLS, TextTable, table_of
+from peerfront.foundation.text_tables import MOST_CELLS, Book, TextTable, table_of
 
 LARGEST_UNPACKED = 300 * 2**20
 """Bytes that the parts of a workbook may have unpacked: some hundred thousand rows."""
@@ -49,28 +49,7 @@ Span = tuple[int, int, int, int]  # first column, first row, last column, last r
 Rows = dict[int, dict[int, str]]  # row -> column -> text, filled cells only
 
 
-@dataclass(frozen=True)
-class Workbook:
-    """An open workbook: the names of its sheets, and their tables on demand."""
-
-    path: Path
-    names: tuple[str, ...]
-    """Visible sheets, in their order."""
-    hidden: tuple[str, ...]
-    source: Any
-    """The workbook as openpyxl opened it."""
-    word: str = "sheet"
-
-    def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
-        """Read the table of one sheet, which may be a hidden one if it is named."""
-        if name not in (*self.names, *self.hidden):
-            raise UnknownName(note("workbook.sheet_in", path=self.path), name, self.names)
-        with _in_words(self.path):
-            sheet = _parsed(self.path, self.source, name)
-        return _table(self.path, name, sheet, may_be_empty)
-
-
-def open_workbook(path: Path, content: bytes) -> Workbook:
+def open_workbook(path: Path, content: bytes) -> Book:
     """Open a workbook that is given as the bytes of its file; messages call it `path`."""
     if is_encrypted(content):
         raise DataFileError("workbook.encrypted", path=path)
@@ -79,7 +58,13 @@ def open_workbook(path: Path, content: bytes) -> Workbook:
         source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
     states = {sheet.title: sheet.sheet_state for sheet in source.worksheets}
     visible = tuple(name for name, state in states.items() if state == "visible")
-    return Workbook(path, visible, tuple(name for name in states if name not in visible), source)
+
+    def table(name: str, may_be_empty: bool) -> TextTable:
+        with _in_words(path):
+            sheet = _parsed(path, source, name)
+        return _table(path, name, sheet, may_be_empty)
+
+    return Book(path, visible, tuple(name for name in states if name not in visible), "sheet", table)
 
 
 def _check_archive(path: Path, content: bytes) -> None:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.randomness import named_key
 from peerfront.foundation.settings import among, check_fields, not_negative, one_of, one_or_more, step_size, truth
 from peerfront.foundation.stored import Stored, restored_layers, stored_layers

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import note
-from peerfront.foundation.text_tables import TextTable, table_of
+from peerfront.foundation.text_tables import Book, TextTable, table_of
 
 # Objects ----------------------------------------------------------------------------------------------------------
 
@@ -272,39 +272,26 @@ DECLARED = {"id": "id", "recruiter.id": "recruiter", "network.size.variable": "n
 """Attributes of R's package RDS, and the part of a study that they name."""
 
 
-@dataclass(frozen=True)
-class RFile:
-    """The tables of an R file."""
-
-    path: Path
-    names: tuple[str, ...]
-    objects: dict[str, RObject]
-    hidden: tuple[str, ...] = ()
-    word: str = "table"
-
-    def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
-        """Read one data frame as text."""
-        if name not in self.names:
-            raise UnknownName(note("r_file.table_in", path=self.path), name, self.names)
-        frame = self.objects[name]
-        header = frame.texts("names")
-        columns = [_texts(column) for column in frame.value]
-        if len(header) != len(columns) or len({len(column) for column in columns}) > 1:
-            raise DataFileError("r_file.damaged", path=self.path, table=name)
-        records = [(row, row, list(cells)) for row, cells in enumerate(zip(*columns, strict=True), start=2)]
-        table = table_of(note("r_file.table", path=self.path, table=name), header, records, may_be_empty=may_be_empty)
-        declared = {role: frame.texts(attribute)[:1] for attribute, role in DECLARED.items()}
-        columns_by_role = {role: names[0] for role, names in declared.items() if names and names[0] in header}
-        return dataclasses.replace(table, sheet=name, declared=columns_by_role)
-
-
-def open_r_file(path: Path, content: bytes) -> RFile:
+def open_r_file(path: Path, content: bytes) -> Book:
     """Find the data frames of a file of R."""
     objects = r_objects(path, content)
     tables = tuple(name for name, each in objects.items() if each.is_table)
     if not tables:
         raise DataFileError("r_file.no_table", path=path, names=list(objects) or note("r_file.nothing"))
-    return RFile(path, tables, objects)
+    return Book(path, tables, (), "table", lambda name, may_be_empty: _table(path, name, objects[name], may_be_empty))
+
+
+def _table(path: Path, name: str, frame: RObject, may_be_empty: bool) -> TextTable:
+    """Read one data frame as text."""
+    header = frame.texts("names")
+    columns = [_texts(column) for column in frame.value]
+    if len(header) != len(columns) or len({len(column) for column in columns}) > 1:
+        raise DataFileError("r_file.damaged", path=path, table=name)
+    records = [(row, row, list(cells)) for row, cells in enumerate(zip(*columns, strict=True), start=2)]
+    table = table_of(note("r_file.table", path=path, table=name), header, records, may_be_empty=may_be_empty)
+    declared = {role: frame.texts(attribute)[:1] for attribute, role in DECLARED.items()}
+    columns_by_role = {role: names[0] for role, names in declared.items() if names and names[0] in header}
+    return dataclasses.replace(table, sheet=name, declared=columns_by_role)
 
 
 def _texts(column: Any) -> list[str]:

@@ -5,10 +5,14 @@ says what was found and what is allowed. A settings class applies its rules when
 
     def __post_init__(self) -> None:
         check_fields(self, budget=at_least(1), seed=seed_number, max_per_person=optional(at_least(1)))
+
+A `Spec` names a world or a policy with its settings in one word: `threshold:cutoff=0.9,at_least=12`.
 """
 
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -16,10 +20,12 @@ import numpy as np
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.typed_values import typed_number
 
 Name = str | Message
 """What messages call a setting."""
 Rule = Callable[[Any, Any], Any]
+NumberRule = Callable[[Any, Any], float]
 _NUMBERS = (int, float, np.integer, np.floating)
 MOST = 10**9
 """The largest whole number of anything: people, coupons, rounds. Settings with a tighter limit say so."""
@@ -51,13 +57,13 @@ def optional(rule: Rule) -> Rule:
     return lambda name, value: None if value is None else rule(name, value)
 
 
-def several(rule: Rule) -> Rule:
-    """Rule: one or more values, each as the other rule wants it; kept as a tuple."""
+def several(rule: Rule, if_empty: str | None = "settings.empty") -> Rule:
+    """Rule: values, each as the other rule wants it, kept as a tuple; without any, the error of the code `if_empty`."""
 
     def check(name: Name, value: Any) -> tuple[Any, ...]:
         values = tuple(rule(_each(name), each) for each in _several(name, value))
-        if not values:
-            raise SettingError("settings.empty", name=name)
+        if not values and if_empty:
+            raise SettingError(if_empty, name=name)
         return values
 
     return check
@@ -68,68 +74,53 @@ def among(kind: Name, allowed: Iterable[str]) -> Rule:
     return lambda _, value: one_of(kind, value, allowed)
 
 
-def one_or_more(name: Name, value: Any) -> int:
-    """Rule: a whole number of at least 1."""
-    return whole_number(name, value, 1)
+def number_that(fits: Callable[[Any], bool], allowed: Message) -> NumberRule:
+    """Rule: a number that fits; `allowed` describes it in messages."""
+
+    def check(name: Name, value: Any) -> float:
+        if not _is_finite(value) or not fits(value):
+            raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
+        return float(value)
+
+    return check
+
+
+def between(low: float, high: float, allowed: Message | None = None) -> NumberRule:
+    """Rule: a number from `low` to `high`, both included; `allowed` describes it in messages."""
+    return number_that(lambda v: low <= v <= high, allowed or note("settings.between", low=low, high=high))
+
+
+def up_to(high: float, allowed: Message | None = None) -> NumberRule:
+    """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
+    return number_that(lambda v: 0.0 < v <= high, allowed or note("settings.up_to", high=high))
+
+
+def inside(low: float, high: float) -> NumberRule:
+    """Rule: a number above `low` and below `high`."""
+    return number_that(lambda v: low < v < high, note("settings.inside", low=low, high=high))
+
+
+one_or_more = at_least(1)
+step_size = up_to(1, note("settings.step_size"))
+"""Rule: a learning rate. Adam moves every weight by about that much at each step: above 1 nothing is learned."""
+positive = up_to(MOST)
+not_negative = between(0, MOST)
+spread = between(0, 100)
+"""Rule: how much people differ (a standard deviation of log rates)."""
+mean_rate = up_to(1_000)
+"""Rule: a mean number of recruits."""
+share = number_that(lambda v: 0 < v < 1, note("settings.inner_share"))
+"""Rule: a part of the data that leaves something on both sides."""
+proportion = between(0, 1, note("settings.share"))
+layer_widths = several(one_or_more, if_empty=None)
+"""Rule: widths of hidden layers; none at all is allowed."""
+penalty_list = several(not_negative, if_empty="settings.no_penalties")
 
 
 def seed_number(name: Name, value: Any) -> int:
     """Rule: any whole number of at most 18 digits."""
-    allowed = note("settings.seed")
-    return int(_number(name, value, allowed, lambda v: v == int(v) and abs(v) <= MOST_SEED))
-
-
-def step_size(name: Name, value: Any) -> float:
-    """Rule: a learning rate. Adam moves every weight by about that much at each step: above 1 nothing is learned."""
-    return float(_number(name, value, note("settings.step_size"), lambda v: 0 < v <= 1))
-
-
-def positive(name: Name, value: Any) -> float:
-    """Rule: a number above 0."""
-    return float(up_to(MOST)(name, value))
-
-
-def not_negative(name: Name, value: Any) -> float:
-    """Rule: a number of at least 0."""
-    return float(between(0, MOST)(name, value))
-
-
-def spread(name: Name, value: Any) -> float:
-    """Rule: how much people differ (a standard deviation of log rates), from 0 to 100."""
-    return float(between(0, 100)(name, value))
-
-
-def mean_rate(name: Name, value: Any) -> float:
-    """Rule: a mean number of recruits, above 0 and at most 1,000."""
-    return float(up_to(1_000)(name, value))
-
-
-def share(name: Name, value: Any) -> float:
-    """Rule: a part of the data that leaves something on both sides."""
-    return float(_number(name, value, note("settings.inner_share"), lambda v: 0 < v < 1))
-
-
-def proportion(name: Name, value: Any) -> float:
-    """Rule: a share from 0 to 1, both included."""
-    return float(_number(name, value, note("settings.share"), lambda v: 0 <= v <= 1))
-
-
-def between(low: float, high: float, allowed: Message | None = None) -> Rule:
-    """Rule: a number from `low` to `high`, both included; `allowed` describes it in messages."""
-    words = allowed or note("settings.between", low=low, high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: low <= v <= high))
-
-
-def up_to(high: float, allowed: Message | None = None) -> Rule:
-    """Rule: a number above 0 and at most `high`; `allowed` describes it in messages."""
-    words = allowed or note("settings.up_to", high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: 0.0 < v <= high))
-
-
-def inside(low: float, high: float) -> Rule:
-    """Rule: a number above `low` and below `high`."""
-    words = note("settings.inside", low=low, high=high)
-    return lambda name, value: float(_number(name, value, words, lambda v: low < v < high))
+    number_that(lambda v: v == int(v) and abs(v) <= MOST_SEED, note("settings.seed"))(name, value)
+    return int(value)
 
 
 def number_pair(name: Name, value: Any) -> tuple[float, float]:
@@ -137,8 +128,8 @@ def number_pair(name: Name, value: Any) -> tuple[float, float]:
     numbers = _several(name, value)
     if len(numbers) != 2:
         raise SettingError("settings.no_pair", name=name, value=value)
-    first, second = (float(_number(_each(name), each, note("settings.number"), lambda v: True)) for each in numbers)
-    return first, second
+    any_number = number_that(lambda v: True, note("settings.number"))
+    return any_number(_each(name), numbers[0]), any_number(_each(name), numbers[1])
 
 
 def truth(name: Name, value: Any) -> bool:
@@ -146,11 +137,6 @@ def truth(name: Name, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise SettingError("settings.no_truth", name=name, value=value)
     return bool(value)
-
-
-def layer_widths(name: Name, value: Any) -> tuple[int, ...]:
-    """Rule: widths of hidden layers; none at all is allowed."""
-    return tuple(whole_number(_each(name), width, 1) for width in _several(name, value))
 
 
 def text(name: Name, value: Any) -> str:
@@ -164,19 +150,7 @@ def text_list(name: Name, value: Any) -> tuple[str, ...]:
     """Rule: texts, none at all included."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise SettingError("settings.no_texts", name=name, value=value)
-    texts = tuple(value)
-    for text in texts:
-        if not isinstance(text, str):
-            raise SettingError("settings.no_text", name=_each(name), value=text)
-    return tuple(map(str, texts))
-
-
-def penalty_list(name: Name, value: Any) -> tuple[float, ...]:
-    """Rule: one or more numbers of at least 0."""
-    penalties = tuple(not_negative(_each(name), penalty) for penalty in _several(name, value))
-    if not penalties:
-        raise SettingError("settings.no_penalties", name=name)
-    return penalties
+    return tuple(text(_each(name), each) for each in value)
 
 
 def discount_factor(name: Name, value: Any) -> float:
@@ -233,12 +207,6 @@ def one_of(kind: Name, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
-def _number(name: Name, value: Any, allowed: Message, fits: Callable[[Any], bool]) -> Any:
-    if not _is_finite(value) or not fits(value):
-        raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
-    return value
-
-
 def _each(name: Name) -> Message:
     return note("settings.each", name=name)
 
@@ -266,3 +234,80 @@ def _several(name: Name, value: Any) -> tuple[Any, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise SettingError("settings.no_list", name=name, value=value)
     return tuple(value)
+
+
+# Settings in one word ------------------------------------------------------------------------------------------------
+
+
+Value = str | int | float | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting that may be given after the colon."""
+
+    kind: type[str] | type[int] | type[float] | type[tuple[str, ...]]
+    help: Message | str
+    is_file: bool = False
+    """Whether the value is the path of a file that what is made depends on."""
+
+    def read(self, owner: str, name: str, text: str) -> Value:
+        if self.kind is tuple:
+            return tuple(part for part in text.split("+") if part)
+        if self.kind is str:
+            return text
+        number = typed_number(text)
+        if self.kind is int and number is not None and abs(number) <= MOST_SEED and number == int(number):
+            return int(text) if text.lstrip("+-").isdigit() else int(number)
+        if self.kind is float and number is not None:
+            return number
+        allowed = note("settings.whole" if self.kind is int else "settings.number")
+        raise SettingError("specs.wrong", owner=owner, name=name, allowed=allowed, value=text)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A name and the settings given with it, still as text."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> "Spec":
+        name, _, rest = text.strip().partition(":")
+        options = []
+        for part in rest.split(",") if rest else []:
+            key, equals, value = part.partition("=")
+            if not equals or not key.strip():
+                raise SettingError("specs.unreadable", part=part, spec=text)
+            if key.strip() == "name" and not re.fullmatch(r"\w[\w .-]{0,79}", value.strip()):
+                raise SettingError("specs.bad_name", name=value, spec=text)
+            options.append((key.strip(), value.strip()))
+        return cls(name.strip(), tuple(options))
+
+    def __str__(self) -> str:
+        return self.name + (":" + ",".join(f"{k}={v}" for k, v in self.options) if self.options else "")
+
+    @property
+    def label(self) -> str:
+        """What tables and figures call it: the name it was given (name=...), else its text without folders."""
+        named = dict(self.options).get("name")
+        if named:
+            return named
+        short = tuple((key, value.replace("\\", "/").rsplit("/", 1)[-1]) for key, value in self.options)
+        return str(Spec(self.name, short))
+
+    def read_options(self, allowed: Mapping[str, Option]) -> dict[str, Any]:
+        """The settings as values of their kinds; unknown or repeated ones are errors."""
+        values: dict[str, Any] = {}
+        for key, text in self.options:
+            if key == "name":
+                continue  # every world and policy can be given a name for tables and figures
+            if key not in allowed:
+                if not allowed:
+                    raise SettingError("specs.no_settings", name=self.name, key=key)
+                raise UnknownName(note("specs.setting_of", name=self.name), key, allowed)
+            if key in values:
+                raise SettingError("specs.twice", spec=str(self), key=key)
+            values[key] = allowed[key].read(self.name, key, text)
+        return values

@@ -3,6 +3,9 @@
 Each model that can be saved gives a `Stored` (`stored()`) and can be made again from one (`restored(...)`); the file
 format (`artifacts`) only composes them. Reading is strict: what is missing, of another kind or shape, or not finite is
 an error that names it.
+
+What is kept must not tell how few people gave an answer: it is computed from counts that were rounded to multiples of
+five first, and from categories that at least five people share.
 """
 
 import math
@@ -165,3 +168,21 @@ _KINDS = {
 def unless_default(name: str, value: float, default: float) -> dict[str, float]:
     """A setting to write, or nothing where it has its usual value: such files stay as they were."""
     return {} if value == default else {name: value}
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+FEWEST = 5
+"""A count of fewer people is not told."""
+
+
+def rounded_counts(counts: Any, to: int = FEWEST) -> NDArray[np.float64]:
+    """Round counts to the nearest multiple of five (or `to`): 0, 1 and 2 become 0, and 3 to 7 become 5."""
+    rounded: NDArray[np.float64] = to * np.floor(np.asarray(counts, dtype=np.float64) / to + 0.5)
+    return rounded
+
+
+def rounded_count(count: int) -> int:
+    """Round one count, as `rounded_counts` does."""
+    return int(rounded_counts(count))

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.text_files import Note, decoded, file_bytes
@@ -132,6 +132,27 @@ class TextTable:
     """The sheet of the workbook it comes from, or the name of the table in a file of R."""
     declared: Mapping[str, str] = field(default_factory=dict)
     """Columns by the part of a study that the file itself says they are."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """A file that holds several tables: a workbook, or a file of R."""
+
+    path: Path
+    names: tuple[str, ...]
+    """Visible tables, in their order."""
+    hidden: tuple[str, ...]
+    word: str
+    """What one of them is called: sheet or table."""
+    table: Callable[[str, bool], TextTable]
+    """Reads the table of this name, which must have rows unless the second argument allows an empty one."""
+
+    def read(self, name: str, *, may_be_empty: bool = False) -> TextTable:
+        """Read one of the tables, which may be a hidden one if it is named."""
+        if name not in (*self.names, *self.hidden):
+            code = "workbook.sheet_in" if self.word == "sheet" else "r_file.table_in"
+            raise UnknownName(note(code, path=self.path), name, self.names)
+        return self.table(name, may_be_empty)
 
 
 def read_table_file(path: Path, *, may_be_empty: bool = False, whole_rows: bool = False) -> TextTable:

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import DONE, Progress, silent
+from peerfront.foundation.messages import DONE, Progress, note, silent
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import (
     among,

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import DONE, Progress, silent
+from peerfront.foundation.messages import DONE, Progress, note, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import among, check_fields, one_or_more, proportion, seed_number, step_size
 from peerfront.gfp.learning import LearnedPlanner, compared, earned, laplace_parents, report_on

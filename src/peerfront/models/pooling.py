@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.privacy import rounded_count
+from peerfront.foundation.stored import rounded_count
 from peerfront.models.offspring.inheritance_tables import InheritanceTable, field_counts, private_alike, private_table
 from peerfront.problem import History
 

@@ -4,7 +4,15 @@ from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask
 from peerfront.problem.history import History
 from peerfront.problem.response import BinomialResponse, ResponseModel
 from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
-from peerfront.problem.world import BranchingWorld, Crowd, OffspringModel, Referrals, World
+from peerfront.problem.world import (
+    BranchingWorld,
+    Crowd,
+    FirstRecruits,
+    OffspringModel,
+    Referrals,
+    World,
+    with_independent_referrals,
+)
 
 __all__ = [
     "Allocation",
@@ -14,6 +22,7 @@ __all__ = [
     "Crowd",
     "Ending",
     "Episodes",
+    "FirstRecruits",
     "Frontier",
     "History",
     "OffspringModel",
@@ -30,4 +39,5 @@ __all__ = [
     "check_feasible",
     "rollout",
     "rollouts",
+    "with_independent_referrals",
 ]

@@ -1,4 +1,4 @@
-"""What coupons leave uncovered: the transform T(k) = E[alpha^N(k)], plainly, and its ratios without cancellation.
+"""What one more coupon covers: ratios of the transform T(k) = E[alpha^N(k)] without cancellation.
 
 The planner works with the share 1 - T(k + 1) / T(k) of what is uncovered that one more coupon covers. For one value of
 P, with beta = 1 - (1 - alpha) P = alpha P + (1 - P), its numerator is (1 - alpha) P beta^k p(k + 1), and T is summed
@@ -11,21 +11,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-
-def transform_table(survival: Array, uncovered: Array, chances: Array, shares: Array) -> Array:
-    """T(k) for k = 0 .. coupons, [people, coupons + 1, latent], as `response` writes it.
-
-    `survival` is [people, coupons], `uncovered` [people, latent], `chances` and `shares` [people, values of P].
-    """
-    people, coupons = survival.shape
-    missed = (1.0 - uncovered[:, None, :]) * chances[:, :, None]  # (1 - alpha) P, [people, values, latent]
-    total = np.zeros((people, coupons + 1, uncovered.shape[1]))
-    total[:, 0] = 1.0
-    for coupon in range(coupons):
-        lost = missed * (1.0 - missed) ** coupon * survival[:, coupon, None, None]
-        total[:, coupon + 1] = total[:, coupon] - (shares[:, :, None] * lost).sum(axis=1)
-    return total
 
 
 @njit(cache=True, nogil=True)

@@ -101,16 +101,6 @@ class BinomialResponse(ABC):
         mixed: Array = mixed_coverage_gains(survival, np.ascontiguousarray(uncovered), values, shares)
         return mixed
 
-    def transform(self, covariates: Codes, uncovered: Array, max_coupons: int) -> Array:
-        """T(k) = E[alpha^N(k)] for k = 0 .. max_coupons, [people, max_coupons + 1, latent], as it is written above."""
-        from peerfront.problem.coverage import transform_table
-
-        survival = self.survival(covariates, max_coupons)
-        chances = self._checked_chances(covariates, max_coupons)
-        if chances is None:
-            chances = np.ones((len(survival), 1)), np.ones((len(survival), 1))
-        return transform_table(survival, uncovered, *chances)
-
     def counts(self, covariates: Codes, coupons: int) -> Array:
         survival = self.survival(covariates, coupons)
         ends = np.ones((len(survival), 1)), np.zeros((len(survival), 1))

@@ -139,3 +139,24 @@ class BranchingWorld:
         else:
             children = self.offspring.sample(recruiters, Luck(keys))
         return Referrals(recruits, Crowd(crowd.episode[parent], keys, children), parent)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstRecruits:
+    """First recruits of another world: a study knows them before it plans."""
+
+    world: World
+
+    def sample(self, luck: Luck) -> Codes:
+        return self.world.population(luck)
+
+
+def with_independent_referrals(world: World) -> World:
+    """The world itself if referrals are independent there, else its models without its memory.
+
+    A finite network remembers who has been recruited, so an episode cannot start from any state; learning a value from
+    simulated returns needs that.
+    """
+    if isinstance(world, BranchingWorld):
+        return world
+    return BranchingWorld(world.name, world.schema, world.response, world.offspring, FirstRecruits(world))

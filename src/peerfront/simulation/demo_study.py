@@ -6,16 +6,19 @@ small. The last wave has taken part and has no coupons yet: these people are the
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from peerfront.foundation.covariates import Codes, Field, Schema, uniform_codes
+from peerfront.foundation.files import write_csv
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
 from peerfront.foundation.settings import MOST_SEED, whole_number
 from peerfront.problem import BranchingWorld, Crowd
 from peerfront.simulation.icpsr22140 import Inheritance, calibrated
 
+EXAMPLE_FILES = ("frontier.csv", "study.csv")
 FIELDS = (
     Field("gender", ("woman", "man", "another")),
     Field("age_group", ("18-24", "25-34", "35-44", "45 or more")),
@@ -51,6 +54,10 @@ class DemoStudy:
     """A coupon table: id, own.coupon, coupon.1 .. coupon.3, date, and the fields."""
     frontier: pd.DataFrame
     """id and the fields of those who wait for coupons."""
+
+    def write(self, folder: Path) -> None:
+        for name, table in zip(EXAMPLE_FILES, (self.frontier, self.study), strict=True):
+            write_csv(folder / name, table.to_csv(index=False, lineterminator="\n"))
 
 
 @dataclass(frozen=True, eq=False)

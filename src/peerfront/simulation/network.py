@@ -21,10 +21,12 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
 from peerfront.foundation.settings import mean_rate, spread, whole_number
-from peerfront.problem import BinomialResponse, Crowd, Referrals
+from peerfront.problem import BinomialResponse, Crowd, Policy, Referrals, Round, Rules, rollout
 from peerfront.simulation.coupon_stories import PAPER, CouponStory
 from peerfront.simulation.icpsr22140 import calibrated
 from peerfront.simulation.society import BANDS, NETWORK_SIZE, Society
+
+_NOBODY = -1
 
 
 @dataclass(frozen=True)
@@ -211,3 +213,68 @@ def world_of_society(society: Society, willing: BinomialResponse) -> NetworkWorl
         for band in np.unique(society.covariates[:, -1]):
             knows[band] = at_least[society.covariates[:, -1] == band].mean(axis=0)
     return NetworkWorld("network", society, NetworkCapacity(willing, knows), NetworkOffspring(society))
+
+
+# Who brought whom in whole studies ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReferralSample:
+    """Who was sampled, in the order in which they came; one entry per person in every array."""
+
+    members: NDArray[np.int64]  # [people], places in the society
+    recruiter: NDArray[np.int64]  # [people], places in this sample; -1 for seeds
+    coupons: NDArray[np.int64]  # [people], coupons given out; -1 for people who were never interviewed
+
+
+@dataclass(eq=False)
+class _Tree:
+    """Who has come so far in one study."""
+
+    place: NDArray[np.int64]  # [members], place in the sample; _NOBODY for those who have not come
+    members: list[int]
+    recruiter: list[int]
+    coupons: list[int]
+
+    def join(self, member: int, recruiter: int) -> None:
+        self.place[member] = len(self.members)
+        self.members.append(member)
+        self.recruiter.append(recruiter)
+        self.coupons.append(_NOBODY)
+
+    def sample(self, people: int | None) -> ReferralSample:
+        return ReferralSample(
+            *(np.array(column[:people], dtype=np.int64) for column in (self.members, self.recruiter, self.coupons))
+        )
+
+
+def network_studies(
+    world: NetworkWorld, policy: Policy, rules: Rules, luck: Luck, people: int | None = None
+) -> list[ReferralSample]:
+    """Play a study for each row of luck and say who came, in the order in which they came.
+
+    A study ends when its coupons are used up, nobody is left who could refer, or the rounds are over; with `people`,
+    only those who came first are kept, as if interviews ended then.
+    """
+    if people is not None and people < rules.people:
+        raise SettingError("network_world.sample_below_seeds", people=people, seeds=rules.people)
+    n_members = len(world.society)
+    trees = [_Tree(np.full(n_members, _NOBODY), [], [], []) for _ in range(len(luck))]
+
+    def watch(played: Round) -> None:
+        crowd, members = played.crowd, played.crowd.members
+        next_members = played.referrals.next_crowd.members
+        assert members is not None, "people of a network are its members"
+        assert next_members is not None, "people of a network are its members"
+        episodes = crowd.episode.tolist()
+        for episode, member, coupons in zip(episodes, members.tolist(), played.coupons.tolist(), strict=True):
+            tree = trees[episode]
+            if tree.place[member] == _NOBODY:
+                tree.join(member, _NOBODY)  # a seed
+            tree.coupons[tree.place[member]] = coupons
+        for parent, member in zip(played.referrals.parent.tolist(), next_members.tolist(), strict=True):
+            tree = trees[episodes[parent]]
+            tree.join(member, int(tree.place[members[parent]]))
+
+    rollout(world, policy, rules, luck, watch=watch)
+    return [tree.sample(people) for tree in trees]

@@ -1,23 +1,18 @@
 """A finite population: who is in it, what they are like, and who knows whom; built in, or from two CSV files."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Field, Schema, categories_in
-from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import note
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.text_tables import TextTable, read_table_file
-
-if TYPE_CHECKING:
-    import networkx
 
 NETWORK_SIZE = "network_size"
 BANDS = (0, 1, 2, 3, 5, 8, 13)
@@ -76,20 +71,6 @@ class Society:
             first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
             acquaintances=both[:, 1].copy(),
         )
-
-    @classmethod
-    def from_networkx(cls, graph: "networkx.Graph[Any]", fields: Sequence[str] | None = None) -> "Society":
-        """From a NetworkX graph whose nodes carry categorical attributes (all of them, or those named)."""
-        nodes: list[Hashable] = list(graph.nodes)
-        present = sorted({key for node in nodes for key in graph.nodes[node]}, key=str)
-        names = present if fields is None else fields
-        for name in names:
-            if name not in present:
-                raise UnknownName(note("kinds.node_attribute"), name, present)
-        position = {node: index for index, node in enumerate(nodes)}
-        attributes = {str(name): [str(graph.nodes[node].get(name, BLANK)) or BLANK for node in nodes] for name in names}
-        ties = np.array([(position[a], position[b]) for a, b in graph.edges()], dtype=np.int64).reshape(-1, 2)
-        return cls.of([str(node) for node in nodes], attributes, ties)
 
 
 def _band_names() -> tuple[str, ...]:

@@ -21,14 +21,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import peerfront
-from peerfront.data.calendar.dates import date_text
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.read.dates import date_text
+from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
-from peerfront.foundation.messages import Message, Readable, Remedy, note
-from peerfront.foundation.progress import DONE, Progress, silent
+from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, note, silent
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
+from peerfront.foundation.trees import NOBODY
 from peerfront.study.forecast_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
 

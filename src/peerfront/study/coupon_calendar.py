@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import FEW_MISSING, date_text
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.read.dates import FEW_MISSING, date_text
+from peerfront.data.study import Study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.stored import FEWEST, rounded_count
+from peerfront.foundation.trees import NOBODY
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
 from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.problem import ResponseModel

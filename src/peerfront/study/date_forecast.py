@@ -17,8 +17,7 @@ import pandas as pd
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Message, Readable, Remedy, Severity, note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Message, Progress, Readable, Remedy, Severity, note, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.models.returns.return_times import ReturnTimes

@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 
 from peerfront.estimates.estimating import estimate_outcome
-from peerfront.estimates.sample import NOBODY, UNKNOWN, Ints, Outcome, Sample
+from peerfront.estimates.sample import UNKNOWN, Ints, Outcome, Sample
 from peerfront.foundation.files import write_text
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Readable, note
-from peerfront.foundation.progress import DONE, Progress, part_of, printed, silent
+from peerfront.foundation.messages import DONE, Progress, Readable, note, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.trees import NOBODY
+from peerfront.simulation.network import ReferralSample, network_studies
 from peerfront.simulation.outcome_network import GROUP
-from peerfront.simulation.referral_sample import ReferralSample, network_studies
 from peerfront.study.design_results import (
     PER_NETWORK,
     ROW_COLUMNS,

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Remedy, note
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Progress, Remedy, note
 from peerfront.foundation.settings import (
     at_least,
     between,

@@ -20,8 +20,8 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.stored import FEWEST, rounded_count
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.pooling import EarlierAlike, Pooled, alike_of, pool_inheritance, pooled
 from peerfront.models.response.learned_response import LearnedResponse

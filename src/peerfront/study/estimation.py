@@ -18,7 +18,7 @@ from peerfront.estimates.estimating import (
     checked_population,
     estimate_outcome,
 )
-from peerfront.estimates.resampling import BOOTSTRAPS, NEIGHBOURHOOD
+from peerfront.estimates.sample import BOOTSTRAPS, NEIGHBOURHOOD
 from peerfront.estimates.sample_diagnostics import Diagnostics, diagnosed
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Readable, Remedy, note

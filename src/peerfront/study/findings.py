@@ -12,7 +12,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.messages import Message, Remedy, n_coupons, note, warning
-from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.stored import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
 from peerfront.models.finite_population import QUANTILES

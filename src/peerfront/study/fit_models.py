@@ -18,8 +18,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import Message, Remedy, n_people, note, warning
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Message, Progress, Remedy, n_people, note, warning
 from peerfront.foundation.randomness import named_generator
 from peerfront.gfp.planner import Planner
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, OffspringChoice, fit_offspring

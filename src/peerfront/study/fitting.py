@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold
-from peerfront.data.calendar.dates import date_text
 from peerfront.data.columns.column_findings import Vetted
+from peerfront.data.read.dates import date_text
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.machine import THREADS, one_thread
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import DONE, Progress, part_of, silent
+from peerfront.foundation.messages import DONE, Progress, note, part_of, silent
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner

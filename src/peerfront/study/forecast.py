@@ -15,8 +15,7 @@ import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Message, Readable, Severity, note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Message, Progress, Readable, Severity, note, silent
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.problem import Frontier, Policy, Rules, Trajectories, World

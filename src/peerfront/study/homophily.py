@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.trees import NOBODY
 
 _SHUFFLES = 1000
 _TWO_SIDED = 1.959963984540054  # 97.5% quantile of the standard normal

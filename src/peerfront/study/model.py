@@ -16,8 +16,7 @@ from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, UnknownName
-from peerfront.foundation.messages import Message, Readable, note
-from peerfront.foundation.progress import Progress, printed, silent
+from peerfront.foundation.messages import Message, Progress, Readable, note, printed, silent
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading

@@ -16,13 +16,14 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import EPOCH
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.read.dates import EPOCH
+from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.trees import NOBODY
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.models.returns.coupons_seen import CouponsSeen

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study, Summary
 from peerfront.foundation.covariates import UNKNOWN, Field
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.privacy import FEWEST, rounded_count
+from peerfront.foundation.stored import FEWEST, rounded_count
 
 MOST_ROWS = 12
 """Rows of a table up to which it is published; longer ones would be full of small counts."""

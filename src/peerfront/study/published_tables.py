@@ -20,7 +20,7 @@ from peerfront.estimates.estimators import MEAN, RDS_II, SS
 from peerfront.estimates.sample import Outcome, Sample
 from peerfront.estimates.sample_diagnostics import Diagnostics
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.privacy import FEWEST, rounded_counts
+from peerfront.foundation.stored import FEWEST, rounded_counts
 from peerfront.models.model_diagnostics import CapacityReport, OffspringReport, share_interval
 from peerfront.study.estimation import estimate
 

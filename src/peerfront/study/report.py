@@ -16,10 +16,9 @@ from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, frontier_of, history_of
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Message, note, warning
-from peerfront.foundation.privacy import rounded_count
-from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.messages import Message, Progress, note, part_of, silent, warning
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
+from peerfront.foundation.stored import rounded_count
 from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit, fingerprint

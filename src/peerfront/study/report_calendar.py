@@ -12,14 +12,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import EPOCH, date_text
-from peerfront.data.calendar.study_calendar import open_coupons
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.read.dates import EPOCH, date_text
+from peerfront.data.study import Study
+from peerfront.data.study_calendar import open_coupons
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import note
-from peerfront.foundation.privacy import rounded_counts
+from peerfront.foundation.stored import rounded_counts
 from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import read_table_file
+from peerfront.foundation.trees import NOBODY
 from peerfront.foundation.typed_values import typed_number
 
 Whole = NDArray[np.int64]

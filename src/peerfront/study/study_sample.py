@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.study import Study
 from peerfront.estimates.sample import UNKNOWN, Groups, Ints, Outcome, Sample
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, note, warning
+from peerfront.foundation.trees import NOBODY
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.study.decision_log import RecordedStrata
 

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.dates import EPOCH
-from peerfront.data.calendar.study_calendar import waiting_people
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError

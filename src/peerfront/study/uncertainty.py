@@ -30,8 +30,8 @@ from scipy.special import chdtri, ndtri
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import Message, Remedy, warning
-from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.stored import FEWEST
 from peerfront.gfp.backup import Tables
 from peerfront.models.depletion import Depleted, DepletingWorld
 from peerfront.models.response.learned_response import LearnedResponse

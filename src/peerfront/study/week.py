@@ -13,16 +13,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from peerfront.data.calendar.dates import EPOCH
 from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
-from peerfront.foundation.messages import Readable, Remedy
-from peerfront.foundation.progress import DONE, Progress, part_of, silent
+from peerfront.foundation.messages import DONE, Progress, Readable, Remedy, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.limits import MOST_COUPONS

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import waiting_people
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.text_tables import read_table_file

@@ -7,8 +7,7 @@ from pathlib import Path
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Message, note
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Message, Progress, note
 from peerfront.foundation.settings import one_of
 from peerfront.study.fit_settings import USUAL, FitSettings
 from peerfront.study.model import Model, fit, load

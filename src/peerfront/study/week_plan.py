@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Message, Progress, Remedy, note
 from peerfront.foundation.settings import (
     among,
     at_least,

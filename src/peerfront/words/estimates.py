@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from peerfront.estimates.estimating import LARGE_PART, Situation, Verdict
 from peerfront.estimates.estimators import MEAN, RDS_I, RDS_II, SS, STRATIFIED, STRATIFIED_SS
-from peerfront.estimates.validity import LARGE_PART, Situation, Verdict
 from peerfront.foundation.messages import Remedy
 from peerfront.words.language import Text, n_people, percent, say, warn
 from peerfront.words.result_table import Emphasis, ResultTable

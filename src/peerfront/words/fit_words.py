@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerfront.foundation.privacy import FEWEST
+from peerfront.foundation.stored import FEWEST
 from peerfront.study.artifacts import Fit
 from peerfront.words.earlier_study_words import earlier_study_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n

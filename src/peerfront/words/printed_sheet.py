@@ -17,7 +17,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 import peerfront
 from peerfront.foundation.shown import visible
-from peerfront.foundation.workbooks import check_rows, put, set_print, workbook_bytes
+from peerfront.foundation.spreadsheets import check_rows, put, set_print, workbook_bytes
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.decision_log import NUMBERS
 from peerfront.words.language import Text, percent, say

@@ -16,8 +16,8 @@ from peerfront.data.problems import KINDS
 from peerfront.data.read.read_settings import FORMATS
 from peerfront.foundation.messages import Remedy, Severity
 from peerfront.foundation.pictures import rendered
-from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.shown import visible_on_page
+from peerfront.foundation.stored import FEWEST
 from peerfront.study.artifacts import Fit
 from peerfront.study.model import FitSummary
 from peerfront.study.published_counts import HIDDEN

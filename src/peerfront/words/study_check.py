@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.data.calendar.dates import date_text
-from peerfront.data.calendar.study_calendar import RECENT_DAYS, CouponCounts, coupon_counts
 from peerfront.data.columns.column_findings import is_sensitive, is_too_good
-from peerfront.data.columns.sensitive import MEANING
+from peerfront.data.columns.column_names import MEANING
 from peerfront.data.problems import KINDS, Problem, in_place
+from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import FORMATS, ROLES
 from peerfront.data.study import Study, Summary, summarise
+from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.words.language import Text, say, say_n

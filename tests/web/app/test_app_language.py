@@ -21,7 +21,7 @@ def test_numbers_follow_the_language() -> None:
 
     script = (
         "import django; from django.conf import settings; settings.configure(USE_I18N=True); django.setup()\n"
-        "from django.utils import translation; from peerfront.web.app.templatetags.app_words import rounded\n"
+        "from django.utils import translation; from peerfront.web.app.app_words import rounded\n"
         "for code in ('en', 'es'):\n"
         "    with translation.override(code): print(rounded(1234.56), rounded('x'), rounded(2.0, 3))\n"
     )

@@ -11,8 +11,8 @@ from peerfront.data.frontier_files import read_frontier
 from peerfront.data.writers import write_study
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.app.app_folder import AppFolder
-from peerfront.web.app.column_choices import ColumnsForm, entries_of, remedies_of, ticks_of
 from peerfront.web.app.file_look import look
+from peerfront.web.app.file_pages import ColumnsForm, entries_of, remedies_of, ticks_of
 
 
 @pytest.fixture

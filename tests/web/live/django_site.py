@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from uuid import uuid4
 
@@ -44,6 +45,7 @@ def set_up_django() -> None:
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's loop runs in the thread of the tests
         os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
         django.setup()
+        import_module("peerfront.web.live.operations.middleware")  # as a server does; it notes when a login begins
         # Argon2 takes a tenth of a second for each user and login; tests of the command line run it as it is.
         django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -68,10 +68,9 @@ class LiveStudy(SmallStudy):
 def served(application=None):
     """Serve the study on a free port, in threads of this process; gives the address."""
     import waitress
+    from django.core.wsgi import get_wsgi_application
 
-    if application is None:
-        from peerfront.web.live.wsgi import application
-    server = waitress.create_server(application, host="127.0.0.1", port=0, threads=8)
+    server = waitress.create_server(application or get_wsgi_application(), host="127.0.0.1", port=0, threads=8)
 
     def run() -> None:
         with suppress(OSError):  # its sockets are closed under it at the end

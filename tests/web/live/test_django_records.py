@@ -21,7 +21,6 @@ from peerfront.web.live.records.recording import answer
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Refused
-from peerfront.web.live.rules.effects import key_of
 from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled, PlannedCoupons
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
@@ -84,7 +83,7 @@ def test_a_database_and_memory_hold_the_same() -> None:
         _play(study)
     assert [link_of(each) for each in models.Event.objects.all()] == memory.journal.links
     for kind in models.FOLLOWING:
-        assert {key_of(row): row for row in table(kind)} == memory.state.table(kind), kind
+        assert {row.key: row for row in table(kind)} == memory.state.table(kind), kind
     verification = verify()
     assert verification.whole, verification.faults
     assert verification.head == memory.journal.head

@@ -325,5 +325,5 @@ def test_a_long_list_of_choices_is_a_list_to_open() -> None:
 
     for number, widget in ((MOST_BUTTONS, forms.RadioSelect), (MOST_BUTTONS + 1, forms.Select)):
         question = Question("town", "Which town?", choices=tuple(f"town {n}" for n in range(number)))
-        form = InterviewForm(replace(FIELD_SETTINGS, questions=(question,)))
+        form = InterviewForm(settings=replace(FIELD_SETTINGS, questions=(question,)))
         assert type(form.fields["question_town"].widget) is widget

@@ -408,8 +408,8 @@ def test_every_kind_of_event_has_a_sentence_that_its_fields_fill() -> None:
     from typing import get_origin, get_type_hints
 
     from peerfront.web.live.rules.actions import Action, Role
+    from peerfront.web.live.rules.chain import KINDS
     from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
-    from peerfront.web.live.rules.stored_events import KINDS
     from peerfront.web.live.screens.audit import sentence
 
     samples = {int: 2, Action: Action.EXPORT, PaymentKind: PaymentKind.INTERVIEW}

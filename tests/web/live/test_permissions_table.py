@@ -51,18 +51,15 @@ def test_every_action_is_asked_for_or_noted_and_none_is_both() -> None:
     assert sorted([*asked_for, *NOTED]) == sorted(Action)
 
 
-def test_every_request_has_a_rule_and_every_fact_comes_from_one() -> None:
-    from peerfront.web.live.rules.events import Fact, RequestRefused, StudyBegun
+def test_every_request_has_a_rule() -> None:
     from peerfront.web.live.rules.requests import BeginStudy
     from peerfront.web.live.rules.situation import RULES
 
     assert RULES.keys() == {*typing.get_args(Wish)} - {BeginStudy}
-    given = {fact for rule in RULES.values() for fact in rule.gives}
-    assert given == {*typing.get_args(Fact)} - {StudyBegun, RequestRefused}
 
 
 def test_every_fact_and_every_noted_action_has_a_sentence_in_the_audit() -> None:
-    from peerfront.web.live.rules.stored_events import KINDS
+    from peerfront.web.live.rules.chain import KINDS
     from peerfront.words.messages import sentences
 
     looked_at = {action for action in NOTED if action.value.startswith("see_") and action is not Action.SEE_CONTACT}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from small_live import ANSWERS, SmallStudy, imported, importing
 
-from peerfront.web.live.rules.chain import erasable_parts, erased_data
+from peerfront.web.live.rules.chain import erasable_parts, erased_data, event_data, event_from
 from peerfront.web.live.rules.codes import LENGTH, new_code
 from peerfront.web.live.rules.deciding import Accepted, Refused, decide
 from peerfront.web.live.rules.effects import Contradiction
@@ -59,7 +59,6 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
     WithdrawPerson,
 )
-from peerfront.web.live.rules.stored_events import event_data, event_from
 from peerfront.web.live.rules.study_settings import Settings
 
 SMALL = Settings(budget=8, cap=3, active_after_days=1, valid_days=5, interview_payment=20, recruiting_payment=5)

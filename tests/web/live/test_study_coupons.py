@@ -24,7 +24,7 @@ from peerfront.web.live.screens.coupon_board import (
     shown_state,
     state_of,
 )
-from peerfront.web.live.screens.visibility import study_or_404, today_of
+from peerfront.web.live.screens.page_frame import study_or_404, today_of
 
 
 def _handed_out():

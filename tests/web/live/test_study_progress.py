@@ -14,9 +14,9 @@ from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon
 from peerfront.web.live.screens import progress_page
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks
+from peerfront.web.live.screens.page_frame import study_or_404, today_of
 from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
 from peerfront.web.live.screens.progress_page import PICTURES
-from peerfront.web.live.screens.visibility import study_or_404, today_of
 
 DAY = date(2026, 3, 2)
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils import translation
 from update_translations import LOCALE, ROOMS, SOURCE, missing, sentences, update
 
-from peerfront.web.live.screens.page_words import found_and_to_do, term
+from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.words import messages
 
 LANGUAGES = [code for code, _ in settings.LANGUAGES if code != "en"]
@@ -91,8 +91,7 @@ def test_every_sentence_of_a_template_is_collected() -> None:
     from django.template.library import import_library
 
     engine = engines["django"].engine
-    libraries = engine.template_libraries
-    libraries["app_words"] = import_library("peerfront.web.app.templatetags.app_words")
+    engine.template_builtins.append(import_library("peerfront.web.app.app_words"))
     known = {(context, single, plural) for context, single, plural in sentences()}
     found = set()
     for path in SOURCE.rglob("templates/**/*.html"):
@@ -143,7 +142,7 @@ def test_refusals_are_told_in_spanish_with_days_as_spanish_writes_them() -> None
 
     told = refusal(Reason.EXPIRED, code="K7M-4RT9-XC0", last_day="2026-03-02", today="2026-03-05")
     with translation.override("es"):
-        found, to_do = found_and_to_do(told)
+        found, to_do = refusal_words(told).values()
         roles = term("coordinator, manager")
     assert found == "El cupón K7M-4RT9-XC0 fue válido hasta el 2 de marzo de 2026; hoy es 5 de marzo de 2026."
     assert to_do == "No inscriba a la persona. La coordinación puede extender el cupón."
@@ -161,7 +160,7 @@ def test_values_keep_their_direction_in_right_to_left_sentences() -> None:
 
     told = refusal(Reason.VOIDED, code="K7M-4RT9-XC0", day="2026-03-02")
     with translation.override("ar"):
-        found, _ = found_and_to_do(told)
+        found = refusal_words(told)["found"]
     assert "\u2068K7M-4RT9-XC0\u2069" in found
     with translation.override("en"):
-        assert "\u2068" not in found_and_to_do(told)[0]
+        assert "\u2068" not in refusal_words(told)["found"]

@@ -1,24 +1,30 @@
 """What speaks against using a column: it is known only afterwards, says how data were collected, or is sensitive.
 
 The findings depend on the study alone, so that `check`, `fit` and a schema that somebody wrote meet the same ones.
+
+Columns that say how the data were collected (staff, devices, records, times, weights, seeds) may well predict
+recruitment in the file (late interviews bring fewer recruits, because the study ended), and say nothing about the
+people who wait now. Names are recognised by their words; what a name leaves open, the values decide.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from peerfront.data.columns.column_roles import role_of
+from peerfront.data.columns.column_names import MEANING, VOCABULARY, is_called, phrases, says, sensitive_topic, words_of
 from peerfront.data.columns.leaks import find_leaks
-from peerfront.data.columns.sensitive import MEANING, sensitive_topic
 from peerfront.data.read.listing import describes_the_tree
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note, warning
-from peerfront.foundation.typed_values import looks_numeric, read_numbers
+from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
 
 
 class Against(Enum):
@@ -105,6 +111,133 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> Finding | None:
     if np.array_equal(values.to_numpy(dtype=object), study.ids[study.trees.root]):
         return Finding(Against.COLLECTION, note("column_reasons.names_seed"))
     return None
+
+
+# How data were collected ---------------------------------------------------------------------------------------------
+
+
+_CONTAINED = {what: phrases(*names) for what, names in VOCABULARY["collection"]["contained"].items()}
+_CALLED = {what: phrases(*names) for what, names in VOCABULARY["collection"]["called"].items()}
+_UNLESS = {what: set(words) for what, words in VOCABULARY["collection"]["unless"].items()}
+_LIGHTEST_BODY = 25.0  # a median below this is no adult's weight, in whatever unit
+_EPOCHS = ((9.5e8, 2.2e9), (9.5e11, 2.2e12), (9.5e14, 2.2e15), (9.5e17, 2.2e18))  # 2000 to 2039: s, ms, us, ns
+_EXCEL_DAYS = (36_526.0, 51_502.0)  # the years 2000 to 2040 as spreadsheets number their days
+_DIFFERENT = 8  # different values below which numbers are no times
+_DATES = 0.9  # share of dates from which on a column holds dates
+_RISING_PAIRS = 30
+_RISING = 0.95  # share of recruits with more than their recruiter, among those who differ
+_WITH_TIME = 0.5  # rank correlation with the wave, the place in the file or the date
+_A_DATE = re.compile(r".*\d.*[-/.: ].*\d.*|(?:19|20)\d{6}", flags=re.DOTALL)
+
+
+def role_of(study: Study, name: str, values: pd.Series) -> Message | None:
+    """Return what a column is if it says how the data were collected; None if it may say who a person is."""
+    if _speaks_of("staff", name):
+        return note("column_reasons.staff")
+    if _speaks_of("device", name):
+        return note("column_reasons.device")
+    if _speaks_of("record", name):
+        return note("column_reasons.record")
+    if _speaks_of("seed", name) or _same_people(study.seed, values):
+        return note("column_reasons.seeds")
+    if _speaks_of("afterwards", name):
+        return note("column_reasons.afterwards")
+    filled = values[values != ""]
+    if not len(filled):
+        return None
+    numbers = read_numbers(values) if looks_numeric(filled) else np.full(len(values), np.nan)
+    if _is_weight(study, name, numbers):
+        return note("column_reasons.weight")
+    return _time(study, name, values, numbers)
+
+
+def _speaks_of(what: str, name: str) -> bool:
+    """Tell whether a name contains words of this part of the vocabulary, or is called so and nothing else."""
+    speaks = says(name, _CONTAINED[what]) or is_called(name, _CALLED.get(what, ()))
+    return speaks and not _means_otherwise(what, name)
+
+
+def _means_otherwise(what: str, name: str) -> bool:
+    """Tell whether a word of the name makes it mean something else."""
+    return not _UNLESS.get(what, set()).isdisjoint(words_of(name))
+
+
+def _same_people(marked: NDArray[np.bool_], values: pd.Series) -> bool:
+    """Tell whether a column of two values (or one, and nothing) parts people as `marked` does."""
+    codes, different = pd.factorize(values.to_numpy(dtype=object))
+    if len(different) != 2 or min(marked.sum(), (~marked).sum()) < 2:
+        return False
+    return bool(np.array_equal(codes == codes[0], marked == marked[0]))
+
+
+def _is_weight(study: Study, name: str, numbers: NDArray[np.float64]) -> bool:
+    finite = np.isfinite(numbers)
+    if _means_otherwise("weight", name):
+        return False
+    if _speaks_of("weight", name):
+        return bool(finite.any())
+    if _speaks_of("bare_weight", name):
+        return bool(finite.any()) and float(np.median(numbers[finite])) < _LIGHTEST_BODY
+    sizes = study.network_size
+    if sizes is None:
+        return False
+    both = finite & np.isfinite(sizes) & (sizes > 0) & (numbers != 0)
+    if both.sum() < _RISING_PAIRS or len(np.unique(numbers[both])) < 3:
+        return False
+    product = numbers[both] * sizes[both]  # RDS-II weights are the inverse of the network size, times a constant
+    return bool(np.ptp(product) <= 1e-3 * abs(product.mean()))
+
+
+def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float64]) -> Message | None:
+    filled = (values != "").to_numpy()
+    texts = values[filled]
+    finite = numbers[np.isfinite(numbers)]
+    if len(finite) >= _DATES * filled.sum():
+        different = len(np.unique(finite))
+        low, high = float(finite.min()), float(finite.max())
+        if different >= _DIFFERENT and any(first <= low and high <= last for first, last in _EPOCHS):
+            return note("column_reasons.epoch")
+        named = _speaks_of("time", name)
+        serial = different >= _DIFFERENT and _EXCEL_DAYS[0] <= low and high <= _EXCEL_DAYS[1]
+        rising = _rises(study, numbers)
+        if serial and (named or rising):
+            return note("column_reasons.spreadsheet_date")
+        if texts.str.fullmatch(r"(?:19|20)[0-9]{6}").all() and np.isfinite(read_days(texts)[0]).mean() >= _DATES:
+            return note("column_reasons.date")
+        if named and different >= _DIFFERENT:
+            return note("column_reasons.time")
+        return note("column_reasons.rises") if rising else None
+    if not texts.head(100).str.fullmatch(_A_DATE).mean() >= _DATES:
+        return None
+    share = np.isfinite(read_days(texts)[0]).mean()
+    if share < _DATES:
+        return None
+    return note("column_reasons.birth_date" if _means_otherwise("birth", name) else "column_reasons.date")
+
+
+def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
+    """Tell whether numbers grow along the recruitment trees, as dates, record numbers and waves do."""
+    recruits = np.flatnonzero(study.recruiter != NOBODY)
+    steps = numbers[recruits] - numbers[study.recruiter[recruits]]
+    steps = steps[np.isfinite(steps)]
+    moved = steps[steps != 0]
+    if len(moved) < max(_RISING_PAIRS, 0.5 * len(steps)) or (moved > 0).mean() < _RISING:
+        return False
+    finite = np.isfinite(numbers)
+    # The place in the file is one of them: files are often in the order of interviews.
+    clocks = [study.trees.wave.astype(np.float64), np.arange(len(study), dtype=np.float64)]
+    if study.days is not None:
+        finite &= np.isfinite(study.days)
+        clocks.append(study.days)
+    if finite.sum() < _RISING_PAIRS:
+        return False
+    ranks = pd.Series(numbers[finite]).rank().to_numpy()
+    with np.errstate(invalid="ignore"):  # the same day for everybody
+        alike = [float(np.nan_to_num(np.corrcoef(ranks, pd.Series(clock[finite]).rank())[0, 1])) for clock in clocks]
+    return max(alike) >= _WITH_TIME
+
+
+# Schemas that somebody wrote -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

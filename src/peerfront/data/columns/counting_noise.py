@@ -20,13 +20,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtri, xlogy  # scipy.stats would take a second to load
 
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Codes = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+FEWEST_IN_GROUP = 5
+"""People: rarer values share a group."""
+_PER_GROUP = 8  # people that each group has on average, at least
 FEWEST_PEOPLE = 30
 """People below which only columns that equal the outcome are found."""
 MOST_NOISE_LEFT = 0.8
@@ -48,6 +53,61 @@ _FEWEST_OF_A_KIND = 10  # people who recruited, and who did not, below which the
 _LEVEL = 20  # people with the same number of coupons, below which they share a rate with others
 _IT = note("column_reasons.it")
 _PRIOR = 1.0  # people by whom a group's rate is drawn to everybody's
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """A column's values for the people with usable counts."""
+
+    values: pd.Series
+
+    @cached_property
+    def codes(self) -> Codes:
+        return np.asarray(pd.factorize(self.values.to_numpy(dtype=object))[0], dtype=np.int64)
+
+    @property
+    def varies(self) -> bool:
+        return bool((self.codes != 0).any())
+
+    @cached_property
+    def filled(self) -> NDArray[np.bool_]:
+        return np.asarray((self.values != "").to_numpy())
+
+    @cached_property
+    def numbers(self) -> Numbers | None:
+        """The column as numbers, with 0 for nothing; two answers are 0 and 1; None if it holds neither."""
+        texts = self.values[self.filled]
+        if len(texts) and looks_numeric(texts):
+            numbers = read_numbers(texts)
+            if np.isfinite(numbers).all():
+                placed = np.zeros(len(self.values))
+                placed[self.filled] = numbers
+                return placed
+        if texts.nunique() <= 2 - (not self.filled.all()):
+            return np.asarray(self.codes != self.codes[0], dtype=np.float64)
+        if texts.nunique() == 2:  # yes, no and nothing: nothing is as good as no
+            yes = max(texts.unique(), key=lambda text: text.strip().lower() in ("1", "yes", "y", "true", "si", "oui"))
+            return np.asarray(self.values == yes, dtype=np.float64)
+        return None
+
+    def groups(self, most: int) -> Codes:
+        """Parts people into at most `most` groups: values, bands of numbers, and one for empty cells; 0, 1, ..."""
+        counts = np.bincount(self.codes)
+        numbers = self.numbers
+        most = max(min(most, len(self.codes) // _PER_GROUP), 2)
+        if len(counts) > most and numbers is not None:
+            bands = np.unique(np.quantile(numbers[self.filled], np.arange(1, most) / most))
+            # Values of many people make bands of their own: a quantile is where the band after it begins, too.
+            codes = np.searchsorted(bands, numbers, side="left") + np.searchsorted(bands, numbers, side="right")
+            codes = np.where(self.filled, codes + 1, 0)
+        else:
+            common = np.argsort(-counts, kind="stable")[: most - 1]
+            kept = np.full(len(counts), most)
+            kept[common] = np.arange(len(common))
+            codes = kept[self.codes]
+        codes = np.unique(codes, return_inverse=True)[1]
+        few = np.bincount(codes)[codes] < FEWEST_IN_GROUP
+        return np.asarray(np.unique(np.where(few, -1, codes), return_inverse=True)[1], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -75,15 +135,15 @@ class Evidence:
 class CountingNoise:
     """The counts of a study, and how sure a test of one of `n_tests` groupings has to be."""
 
-    coupons: Counts  # [people], at least 1
-    recruits: Counts  # [people], at most `coupons`
+    coupons: Codes  # [people], at least 1
+    recruits: Codes  # [people], at most `coupons`
     n_tests: int = 1
 
     def __post_init__(self) -> None:
         assert (self.recruits <= self.coupons).all()
 
     @cached_property
-    def levels(self) -> NDArray[np.int64]:
+    def levels(self) -> Codes:
         """Numbers of coupons that enough people had, as codes; the others share one, [people]."""
         values, codes, counts = np.unique(self.coupons, return_inverse=True, return_counts=True)
         return np.where(counts[codes] >= _LEVEL, codes, len(values)).astype(np.int64)
@@ -101,7 +161,7 @@ class CountingNoise:
         everybody = np.zeros(len(self.coupons), dtype=np.int64)
         return {end: min(1.0, seen / max(due, 1e-12)) for end, seen, due in self._ends(everybody, 0)}
 
-    def test(self, groups: NDArray[np.int64], n_groups: int) -> Evidence:
+    def test(self, groups: Codes, n_groups: int) -> Evidence:
         """Judge a grouping, [people] from 0 to `n_groups` - 1."""
         means = self._means(groups)
         recruits = (self.recruits > 0).astype(np.float64)
@@ -111,7 +171,7 @@ class CountingNoise:
         missing = None if evidence.implausible else self._missing_end(groups, n_groups)
         return Evidence(evidence.noise_left, evidence.explained, missing) if missing else evidence
 
-    def judge(self, means: Array, chances: Array) -> Evidence:
+    def judge(self, means: Numbers, chances: Numbers) -> Evidence:
         """Judge predictions for people left out: mean recruits, and chances to recruit at all, [people]."""
         variance = self._variance(means)
         excess = (self.recruits - means) ** 2 - variance
@@ -133,7 +193,7 @@ class CountingNoise:
             why = note("column_reasons.explained", subject=_IT, share=explained)
         return Evidence(noise, explained, why)
 
-    def _means(self, groups: NDArray[np.int64]) -> Array:
+    def _means(self, groups: Codes) -> Numbers:
         """Expected recruits of everybody by the others of their group with as many coupons, [people]."""
         cells = np.unique(groups * (self.levels.max() + 1) + self.levels, return_inverse=True)[1]
         used, had = (np.bincount(cells, weights=counts)[cells] for counts in (self.recruits, self.coupons))
@@ -143,10 +203,10 @@ class CountingNoise:
         rates = (used - self.recruits + prior * everybody) / (had - self.coupons + prior)
         return np.asarray(self.coupons * rates)
 
-    def _variance(self, means: Array) -> Array:
+    def _variance(self, means: Numbers) -> Numbers:
         return np.asarray(means * np.clip(1.0 - means / self.coupons, 0.0, 1.0))
 
-    def _explained(self, chances: Array, fewest_without: Array) -> tuple[float, float, float, float]:
+    def _explained(self, chances: Numbers, fewest_without: Numbers) -> tuple[float, float, float, float]:
         """Share of the uncertainty about who recruits that `chances` remove, and how much of it is beyond coupons.
 
         `fewest_without` is the smallest chance to bring nobody that chances of coupons allow, [people]. Both shares
@@ -158,7 +218,7 @@ class CountingNoise:
             return 0.0, np.inf, 0.0, np.inf
         possible = np.minimum(chances, 1.0 - self._ends_of_all["column_reasons.none_without"] * fewest_without)
 
-        def score(chance: Array | float) -> Array:
+        def score(chance: Numbers | float) -> Numbers:
             return np.asarray(xlogy(recruits, chance) + xlogy(1 - recruits, 1 - np.asarray(chance)))
 
         own, uncertainty = score(chances), -float(score(n_recruit / n).sum())
@@ -166,7 +226,7 @@ class CountingNoise:
         errors = [float(each.std() * np.sqrt(n) / uncertainty) for each in (gains, beyond)]
         return float(gains.sum()) / uncertainty, errors[0], float(beyond.sum()) / uncertainty, errors[1]
 
-    def bounded(self, lower: Array, n_tests: int) -> bool:
+    def bounded(self, lower: Numbers, n_tests: int) -> bool:
         """Tell whether a count that never exceeds the recruits must come from them.
 
         The chances that binomial counts, or those of anybody in the study, happen to stay at or above it are multiplied
@@ -183,7 +243,7 @@ class CountingNoise:
         chance = np.maximum(at_least, as_many[lower.astype(np.int64)])
         return bool(np.log(np.maximum(chance, 1e-300)).sum() < np.log(SURE / n_tests))
 
-    def _missing_end(self, groups: NDArray[np.int64], n_groups: int) -> Message | None:
+    def _missing_end(self, groups: Codes, n_groups: int) -> Message | None:
         """Return what is missing in one of the groups: people who used no coupon, or all of them."""
         tests = self.n_tests * 2 * n_groups
         for group in range(n_groups):
@@ -196,7 +256,7 @@ class CountingNoise:
                     return note(end, subject=_IT, n=expected)
         return None
 
-    def _ends(self, groups: NDArray[np.int64], group: int) -> list[tuple[str, float, float]]:
+    def _ends(self, groups: Codes, group: int) -> list[tuple[str, float, float]]:
         """People of a group who used nothing, and everything: code, how many there are, how many chance leaves."""
         here = np.flatnonzero(groups == group)
         levels, coupons, recruits = self.levels[here], self.coupons[here], self.recruits[here]

@@ -13,11 +13,19 @@ from itertools import combinations
 import numpy as np
 from scipy.special import gammaln
 
-from peerfront.data.columns.column_contents import FEWEST_IN_GROUP, Codes, ColumnValues, Numbers
-from peerfront.data.columns.counting_noise import FEWEST_PEOPLE, CountingNoise, Evidence
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.columns.counting_noise import (
+    FEWEST_IN_GROUP,
+    FEWEST_PEOPLE,
+    Codes,
+    ColumnValues,
+    CountingNoise,
+    Evidence,
+    Numbers,
+)
+from peerfront.data.study import Study
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.trees import NOBODY
 
 MATCH = 0.97
 """Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""

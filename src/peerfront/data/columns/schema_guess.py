@@ -15,8 +15,8 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.privacy import FEWEST
 from peerfront.foundation.settings import at_least, check_fields, proportion
+from peerfront.foundation.stored import FEWEST
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 OTHER = "other"

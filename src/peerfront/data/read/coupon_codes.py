@@ -130,23 +130,14 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         for name, is_placeholder in zip(listing.columns["coupons"], false.from_ids, strict=False)
         if is_placeholder
     ]
-    faults += each(
-        listing,
-        "placeholder",
-        real["holder"][void].to_numpy(),
-        [note("problems.placeholder", code=code) for code in real["code"][void]],
-    )
+    messages = [note("problems.placeholder", code=code) for code in real["code"][void]]
+    faults += each(listing, "placeholder", real["holder"][void].to_numpy(), messages)
     real = real[~void]
     again = real.duplicated(["holder", "code"])
-    faults += each(
-        listing,
-        "repeated-in-row",
-        real["holder"][again].to_numpy(),
-        [
-            note("problems.listed_twice", code=code, person=listing.ids[i])
-            for i, code in zip(real["holder"][again], real["code"][again], strict=True)
-        ],
-    )
+    repeated = real[again]
+    pairs = zip(repeated["holder"], repeated["code"], strict=True)
+    messages = [note("problems.listed_twice", code=code, person=listing.ids[i]) for i, code in pairs]
+    faults += each(listing, "repeated-in-row", repeated["holder"].to_numpy(), messages)
     real = real[~again]
     return IssuedCoupons(
         listing,

@@ -66,23 +66,15 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
     for number, line in numbered:
         cells = _cut(line, separator)
         if len(cells) != len(names):
-            raise DataFileError(
-                "rdsat.cells",
-                path=path,
-                line=number,
-                n=len(cells),
-                expected=len(names),
-                coupons=slots,
-                covariates=len(header) - 3,
-                none=none,
-            )
+            expected = {"expected": len(names), "coupons": slots, "covariates": len(header) - 3, "none": none}
+            raise DataFileError("rdsat.cells", path=path, line=number, n=len(cells), **expected)
         records.append(cells)
     frame = pd.DataFrame(records, columns=names, dtype=object)
     if announced != len(frame):
         fault = note("problems.row_count", announced=announced, people=len(frame))
         problems = (*problems, Problem("row-count", 2, "", fault))
     frame = without_missing(frame, (none, *settings.missing))
-    issued = list(coupon_names(slots))
+    issued = coupon_names(slots)
     return Listing(
         source=path.name,
         format=RDSAT,
@@ -93,11 +85,11 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
         columns={
             "id": ("id",),
             "own_coupon": (OWN_COUPON,),
-            "coupons": tuple(issued),
+            "coupons": issued,
             "network_size": (NETWORK_SIZE,),
         },
         own_coupons=texts(frame, OWN_COUPON),
-        coupons=frame[issued].to_numpy(dtype=object),
+        coupons=frame[list(issued)].to_numpy(dtype=object),
         problems=problems,
     )
 

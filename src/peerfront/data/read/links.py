@@ -1,8 +1,7 @@
 """Who recruited whom: from the codes and ids of a listing to an array of recruiters, with every fault on the way.
 
 Where a file lists coupons, a person's recruiter is whoever was issued the coupon that person came with
-(`link_coupons`). Recruiter-id tables and survey apps name the recruiter by id (`link_recruiters`). Recruiters make
-trees (`trees_of`): waves, roots, and recruiters in a circle.
+(`link_coupons`). Recruiter-id tables and survey apps name the recruiter by id (`link_recruiters`).
 """
 
 import re
@@ -24,58 +23,7 @@ from peerfront.data.read.coupon_codes import (
 )
 from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.foundation.messages import note
-
-# Trees ------------------------------------------------------------------------------------------------------------
-
-
-NOBODY = -1
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Where each person stands in the recruitment trees."""
-
-    wave: NDArray[np.int64]  # [people], steps from the root; 0 for roots
-    root: NDArray[np.int64]  # [people], index of the person the tree begins with
-    circles: tuple[tuple[int, ...], ...]
-    """People who recruited each other in a circle, in the order recruit, recruiter, recruiter's recruiter ..."""
-
-
-def trees_of(recruiter: NDArray[np.int64]) -> Trees:
-    """Find the waves and roots of everybody, [people]; they mean nothing for people in or behind a circle.
-
-    Recruiters are followed by doubling (two steps, four, eight, ...): every root is reached in log2(people) array
-    operations, whatever the shape of the trees. Somebody who has not arrived by then is in a circle or behind one.
-    """
-    n_people = len(recruiter)
-    is_root = recruiter == NOBODY
-    ahead = np.where(is_root, np.arange(n_people), recruiter)
-    wave = (~is_root).astype(np.int64)
-    for _ in range(n_people.bit_length()):
-        wave = wave + wave[ahead]
-        ahead = ahead[ahead]
-    caught = ~is_root[ahead]
-    return Trees(wave, ahead, _circles(recruiter, np.unique(ahead[caught])))
-
-
-def _circles(recruiter: NDArray[np.int64], inside: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    """List the circles; after enough steps people behind a circle stand inside it, so `inside` are those of circles."""
-    left = dict.fromkeys(inside.tolist())
-    circles = []
-    while left:
-        start = next(iter(left))
-        circle = []
-        person = start
-        while person in left:
-            circle.append(person)
-            del left[person]
-            person = int(recruiter[person])
-        circles.append(tuple(circle))
-    return tuple(circles)
-
-
-# Recruiters -------------------------------------------------------------------------------------------------------
-
+from peerfront.foundation.trees import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21
@@ -164,7 +112,8 @@ def link_coupons(listing: Listing) -> Links:
     orphan = came & (recruiter == NOBODY)
     faults += [*coupons.problems, *coupons.issued_twice(own), *_ambiguous(listing, own, coupons)]
     faults += _redeemed_twice(listing, own, ~(by_id | void | orphan))
-    faults += _codes_from_ids(listing, own, by_id, recruiter)
+    made, holders = np.flatnonzero(by_id), listing.ids[recruiter]
+    faults += of_people(listing, "made-from-id", made, "problems.person_from_id", coupon=own, recruiter=holders)
     assumed = _assumed_seeds(listing, own, orphan & ~void, recruiter != NOBODY, coupons.code)
     recruiter, selves = without_self(listing, recruiter)
     faults += selves
@@ -227,23 +176,8 @@ def _redeemed_twice(listing: Listing, own: Texts, real: NDArray[np.bool_]) -> li
     """Find people who came with a real coupon that somebody above them came with."""
     again = np.flatnonzero(pd.Series(own, dtype=object).duplicated().to_numpy() & (own != "") & real)
     first = dict(zip(again, listing.rows[places_of(own[again], own)], strict=True))
-    return of_people(
-        listing,
-        "redeemed-twice",
-        again,
-        "problems.redeemed_already",
-        coupon=own,
-        at=lambda person: at(listing.place, first[person]),
-    )
-
-
-def _codes_from_ids(
-    listing: Listing, own: Texts, by_id: NDArray[np.bool_], recruiter: NDArray[np.int64]
-) -> list[Problem]:
-    """Report the people whose coupon is a code made from their recruiter's id."""
-    people = np.flatnonzero(by_id)
-    holders = listing.ids[recruiter]
-    return of_people(listing, "made-from-id", people, "problems.person_from_id", coupon=own, recruiter=holders)
+    values = {"coupon": own, "at": lambda person: at(listing.place, first[person])}
+    return of_people(listing, "redeemed-twice", again, "problems.redeemed_already", **values)
 
 
 def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons: IssuedCoupons) -> list[Problem]:

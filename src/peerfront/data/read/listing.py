@@ -5,8 +5,10 @@ not enough.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -15,16 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, noted
-from peerfront.data.read.read_settings import (
-    ANSWER_ROLES,
-    COUPONS,
-    MOST_COUPONS_EACH,
-    RECRUITER,
-    Columns,
-    ReadSettings,
-)
+from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, Remedies, Remedy, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
 
@@ -80,15 +75,10 @@ def of_people(
             return value(person)
         return value[person] if isinstance(value, np.ndarray | pd.Series) else value
 
-    messages = (
-        note(
-            code,
-            person=listing.ids[i],
-            column=column,
-            **{name: value_of(value, i) for name, value in values.items()},
-        )
-        for i in people
-    )
+    messages = []
+    for i in people:
+        own = {name: value_of(value, i) for name, value in values.items()}
+        messages.append(note(code, person=listing.ids[i], column=column, **own))
     return each(listing, kind, people, messages, column)
 
 
@@ -103,62 +93,47 @@ def texts(frame: pd.DataFrame, name: str) -> Texts:
 
 def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSettings, source: str) -> Listing:
     """List the people of a coupon or recruiter-id table without missing codes, given which column is what."""
-    frame = table.frame
-    of_the_tree = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
-    problems = list(noted(table.notes, of_the_tree))
-    coupons = own = recruiters = issued = None
-    ids = texts(frame, columns["id"][0])
-    if "recruiter" in columns:
-        recruiters = texts(frame, columns["recruiter"][0])
-    marks = texts(frame, columns["seed"][0]) if "seed" in columns else None
-    if format == COUPONS:
-        own = texts(frame, columns["own_coupon"][0])
+    frame, each_got = table.frame, settings.coupons_each
+
+    def column(role: str) -> Texts | None:
+        return texts(frame, columns[role][0]) if role in columns else None
+
+    codes = {name for role in ("id", "own_coupon", "coupons", "recruiter") for name in columns.get(role, ())}
+    problems = list(noted(table.notes, codes))
+    ids, recruiters = texts(frame, columns["id"][0]), column("recruiter")
+    own = column("own_coupon") if format == COUPONS else None
+    coupons = issued = None
+    if format == COUPONS and each_got is not None:
+        remedies = {"coupons_each": Remedy("coupons_each"), "format": Remedy("format", RECRUITER)}
+        raise SettingError("recognition.listed_already", source=source, **remedies)
+    if each_got is not None:
+        issued = np.full(len(frame), each_got, dtype=np.int64)
+    elif "coupons_issued" in columns and format == RECRUITER:
+        issued, faults = _counts(texts(frame, columns["coupons_issued"][0]), table.rows, ids)
+        problems += faults
+    elif "coupons" in columns:
         coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
-        if settings.coupons_each is not None:
-            raise SettingError(
-                "recognition.listed_already",
-                source=source,
-                coupons_each=Remedy("coupons_each"),
-                format=Remedy("format", RECRUITER),
-            )
     else:
-        if "coupons_issued" in columns and settings.coupons_each is None:
-            issued, faults = _counts(texts(frame, columns["coupons_issued"][0]), table.rows, ids)
-            problems += faults
-        elif "coupons" in columns and settings.coupons_each is None:
-            coupons = frame[list(columns["coupons"])].to_numpy(dtype=object)
-        elif settings.coupons_each is None:
-            raise DataFileError(
-                "recognition.how_many_coupons",
-                source=source,
-                column=Remedy("map", ("coupons_issued",)),
-                number=_likely_number(recruiters, ids),
-            )
-        else:
-            issued = np.full(len(frame), settings.coupons_each, dtype=np.int64)
-    if "seed" in columns:
-        of_the_tree.add(columns["seed"][0])
-    if "coupons_issued" in columns:
-        of_the_tree.add(columns["coupons_issued"][0])
-    people = frame[[name for name in frame.columns if name not in of_the_tree]]
-    used = {COUPONS: ("id", "own_coupon", "coupons", "recruiter"), RECRUITER: ("id", "recruiter", "coupons_issued")}
-    used_columns = {role: names for role, names in columns.items() if role in (*used[format], *ANSWER_ROLES, "seed")}
-    if coupons is not None:
-        used_columns["coupons"] = columns["coupons"]
+        number = _likely_number(recruiters, ids)
+        column_remedy = Remedy("map", ("coupons_issued",))
+        raise DataFileError("recognition.how_many_coupons", source=source, column=column_remedy, number=number)
+    apart = {*codes, *columns.get("seed", ()), *columns.get("coupons_issued", ())}
+    roles = {"id", "recruiter", "seed", *ANSWER_ROLES, "own_coupon" if format == COUPONS else "coupons_issued"}
+    roles |= {"coupons"} if coupons is not None else set()
     return Listing(
-        source,
-        format,
-        "row",
-        table.rows,
-        ids,
-        people,
-        used_columns,
-        recruiters,
-        own,
-        coupons,
-        issued,
-        marks,
-        tuple(problems),
+        source=source,
+        format=format,
+        place="row",
+        rows=table.rows,
+        ids=ids,
+        people=frame[[name for name in frame.columns if name not in apart]],
+        columns={role: names for role, names in columns.items() if role in roles},
+        recruiters=recruiters,
+        own_coupons=own,
+        coupons=coupons,
+        issued=issued,
+        seed_marks=column("seed"),
+        problems=tuple(problems),
     )
 
 
@@ -179,85 +154,21 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
     numbers = read_numbers(pd.Series(values, dtype=object))
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
-    problems = [
-        Problem(
-            "bad-count",
-            int(rows[i]),
-            ids[i],
-            note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH),
-        )
-        for i in np.flatnonzero(wrong)
-    ]
+    problems = []
+    for i in np.flatnonzero(wrong):
+        fault = note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH)
+        problems.append(Problem("bad-count", int(rows[i]), ids[i], fault))
     return np.where(wrong, 0, numbers).astype(np.int64), problems
 
 
 # Which column is what ------------------------------------------------------------------------------------------------
 
-# Names as `_plain` leaves them: lower case, letters and digits only. Earlier names win.
-_NAMES = {
-    "id": (
-        "id", "personid", "participantid", "respondentid", "subjectid", "studyid", "surveyid", "caseid", "recordid",
-        "uid", "pid", "idnumber", "idno", "participant", "respondent", "subject", "person", "surveycode",
-    ),
-    "own_coupon": (
-        "owncoupon", "couponr", "couponredeemed", "redeemedcoupon", "couponin", "incoupon", "couponown", "mycoupon",
-        "couponreceived", "receivedcoupon", "couponused", "usedcoupon", "recruitedwith", "referralcoupon", "refcoupon",
-        "inpon", "couponid", "couponnumber", "couponno", "couponcode", "coupon",
-    ),
-    "recruiter": (
-        "recruiterid", "recruiter", "recruitedby", "referrerid", "referrer", "referredby", "parentid",
-        "parent", "recruiterno", "idrecruiter", "recruteur", "reclutador",
-    ),
-    "coupons_issued": (
-        "couponsissued", "ncouponsissued", "ncoupons", "numcoupons", "numbercoupons", "numberofcoupons", "couponsgiven",
-        "couponcount", "couponsn", "vouchers", "vouchersissued", "nvouchers", "vouchersgiven", "numberofcouponsissued",
-    ),
-    "network_size": (
-        "networksize", "netsize", "networkdegree", "degree", "personalnetworksize", "pns", "network", "sizeofnetwork",
-        "numberknown",
-    ),
-    "date": (
-        "interviewdate", "dateofinterview", "surveydate", "recruitmentdate", "enrolmentdate", "enrollmentdate",
-        "visitdate", "intdate", "idate", "datecollected", "createdat", "date", "datetime", "timestamp",
-        "interviewtime", "recruitmenttime",
-        "time",
-    ),
-    "seed": ("isseed", "seed", "seedyn", "seedflag", "seedperson"),
-    "issued_date": (
-        "issueddate", "dateissued", "issuedate", "dateofissue", "couponissuedate", "couponissueddate",
-        "couponsissueddate", "datecouponissued", "datecouponsissued", "dateofcouponissue", "couponissuedon",
-        "couponsissuedon", "coupongivendate", "couponsgivendate", "datecoupongiven", "datecouponsgiven",
-        "coupondateissued", "handoutdate",
-    ),
-    "redeemed_date": (
-        "redeemeddate", "dateredeemed", "redemptiondate", "dateofredemption", "couponredeemeddate",
-        "couponredemptiondate", "datecouponredeemed", "couponredeemedon", "coupondateredeemed", "couponuseddate",
-        "datecouponused",
-    ),
-    "expiry_date": (
-        "expirydate", "expirationdate", "dateofexpiry", "dateofexpiration", "couponexpirydate", "couponexpirationdate",
-        "couponexpiry", "couponexpires", "couponsexpire", "expires", "expireson", "validuntil", "couponvaliduntil",
-    ),
-    "valid_days": ("validdays", "daysvalid", "couponvaliddays", "coupondaysvalid", "validitydays"),
-    "site": ("site", "studysite", "sitename", "siteid", "interviewsite", "enrolmentsite", "enrollmentsite"),
-    "waiting": ("waiting", "iswaiting", "waitingforcoupons", "waitsforcoupons", "awaitingcoupons"),
-}  # fmt: skip
-_ONE_ISSUED = (
-    "couponout", "couponsout", "outcoupon", "couponissued", "issuedcoupon", "coupongiven", "givencoupon",
-    "couponcodeout", "couponnumberout", "newcoupon", "couponcodeissued", "couponcodegiven", "outpon", "outpons",
-)  # fmt: skip
-_NOT_A_CODE = (
-    "date", "expir", "valid", "waits", "waiting", "time", "count", "status", "number of", "complete", "type", "reason",
-    "how",
-)  # fmt: skip
+VOCABULARY = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
+_NAMES, _COUPONS = VOCABULARY["roles"], VOCABULARY["coupons"]
 _ISSUED = re.compile(
     r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
     r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"
 )
-_OF_THE_TREE = {
-    "seed", "seedid", "isseed", "wave", "nrecruits", "recruits", "numrecruits", "numberofrecruits", "orphan", "root",
-    "treeid", "chain", "chainid", "recruiterrow",
-}  # fmt: skip
 
 
 def _plain(name: str) -> str:
@@ -267,15 +178,15 @@ def _plain(name: str) -> str:
 def describes_the_tree(name: str) -> bool:
     """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
     plain = _plain(name)
-    return plain in _OF_THE_TREE or "coupon" in plain or "voucher" in plain
+    return plain in VOCABULARY["tree"]["describes"] or "coupon" in plain or "voucher" in plain
 
 
 def looks_like_issued(name: str) -> bool:
     """Tell whether a column of this name may hold a code that was issued: it speaks of coupons, and not of dates."""
     plain = _plain(name)
-    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _ONE_ISSUED
+    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _COUPONS["one_issued"]
     speaks = any(word in plain for word in ("coupon", "voucher", "outpon", "cpn"))
-    counts = any(word in name.lower() for word in _NOT_A_CODE) or plain in _NAMES["coupons_issued"]
+    counts = any(word in name.lower() for word in _COUPONS["not_a_code"]) or plain in _NAMES["coupons_issued"]
     return is_issued or (speaks and not counts)
 
 
@@ -297,16 +208,15 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
     for role, names in named.items():
         for name in names:
             if name in roles:
-                raise SettingError(
-                    "recognition.column_twice", source=source, column=name, first=roles[name], second=role
-                )
+                pair = {"first": roles[name], "second": role}
+                raise SettingError("recognition.column_twice", source=source, column=name, **pair)
             roles[name] = role
     taken = set(roles)
     plain = {name: _plain(name) for name in header if name not in taken}
     columns = dict(named)
     if "coupons" not in columns:
         issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
-        issued = issued or tuple(name for name, text in plain.items() if text in _ONE_ISSUED)[:1]
+        issued = issued or tuple(name for name, text in plain.items() if text in _COUPONS["one_issued"])[:1]
         if issued:
             columns["coupons"] = issued
             plain = {name: text for name, text in plain.items() if name not in set(issued)}
@@ -326,7 +236,8 @@ def layout_of(columns: Columns, source: str, header: Sequence[str], offer: Messa
         return COUPONS
     if "id" in columns and "recruiter" in columns:
         return RECRUITER
-    raise _unclear(note("recognition.no_tree"), columns, source, header, offer)
+    absent = ("id",) if "recruiter" in columns else ("id", "own_coupon", "coupons")
+    raise _unclear(note("recognition.no_tree"), absent, columns, source, header, offer)
 
 
 def need_columns(
@@ -339,19 +250,21 @@ def need_columns(
     """Raise an error that says which of the needed columns is missing, and how to name it."""
     absent = [role for role in roles if role not in columns]
     if absent:
-        raise _unclear(note("recognition.no_column", roles=absent), columns, source, header, offer)
+        raise _unclear(note("recognition.no_column", roles=absent), absent, columns, source, header, offer)
 
 
 def _unclear(
-    fault: Message, columns: Columns, source: str, header: Sequence[str], offer: Message | None
+    fault: Message,
+    needed: Sequence[str],
+    columns: Columns,
+    source: str,
+    header: Sequence[str],
+    offer: Message | None,
 ) -> DataFileError:
     named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
-    others = {"own_coupon": Remedy("map", ("own_coupon",)), "coupons": Remedy("map", ("coupons",))}
+    others = Remedies(Remedy("map", (role,)) for role in needed if role not in columns)
+    offer = offer or note("recognition.name_others", remedies=others)
+    recognised = named or note("recognition.nothing")
     return DataFileError(
-        "recognition.unclear",
-        source=source,
-        fault=fault,
-        recognised=named or note("recognition.nothing"),
-        header=list(header),
-        offer=offer or note("recognition.name_others", **others),
+        "recognition.unclear", source=source, fault=fault, recognised=recognised, header=list(header), offer=offer
     )

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.data.read.read_settings import AUTO, KOBO, ODK, PLAIN, PRESETS, REDCAP, SURVEYCTO
+from peerfront.data.read.listing import VOCABULARY
+from peerfront.data.read.read_settings import AUTO, PLAIN, PRESETS, REDCAP
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy, first_of, note
 
@@ -46,32 +47,21 @@ class Boxes:
 def find_boxes(frame: pd.DataFrame, *, named: bool) -> list[Boxes]:
     """Find the groups of checkboxes: by REDCap's names if `named`, otherwise beside a text with the same answers."""
     header = [str(name) for name in frame.columns]
-    return _named(frame, header) if named else _beside_a_text(frame, header)
-
-
-def _named(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for name in header:
-        match = _REDCAP.fullmatch(name)
-        if match and _are_ticks(frame[name]):
-            groups.setdefault(match[1] or match[3], []).append((name, match[2] or match[4]))
-    return [_boxes(name, boxes) for name, boxes in groups.items() if len(boxes) > 1]
-
-
-def _beside_a_text(frame: pd.DataFrame, header: list[str]) -> list[Boxes]:
     ticks = [name for name in header if _are_ticks(frame[name])]
-    groups = []
-    for text in header:
-        boxes = [(name, name[len(text) + 1 :]) for name in ticks if re.fullmatch(re.escape(text) + r"[/_-].+", name)]
-        if len(boxes) > 1:
-            group = _boxes(text, boxes, text)
-            if _agree(frame, group):
-                groups.append(group)
-    return groups
-
-
-def _boxes(name: str, boxes: list[tuple[str, str]], text: str | None = None) -> Boxes:
-    return Boxes(name, tuple(column for column, _ in boxes), tuple(answer for _, answer in boxes), text)
+    questions: dict[str, dict[str, str]] = {}  # question -> column -> answer
+    if named:
+        for match in filter(None, map(_REDCAP.fullmatch, ticks)):
+            questions.setdefault(match[1] or match[3], {})[match[0]] = match[2] or match[4]
+    else:
+        for text in header:
+            beside = re.compile(re.escape(text) + r"[/_-](.+)")
+            questions[text] = {match[0]: match[1] for match in filter(None, map(beside.fullmatch, ticks))}
+    groups = [
+        Boxes(name, tuple(boxes), tuple(boxes.values()), None if named else name)
+        for name, boxes in questions.items()
+        if len(boxes) > 1
+    ]
+    return groups if named else [group for group in groups if _agree(frame, group)]
 
 
 def _are_ticks(values: pd.Series) -> bool:
@@ -126,108 +116,43 @@ def merge_boxes(
         frame.insert(place, name, np.where(answered, values, ""))
         merged.append(boxes.name)
         none = int((answered & (count == 0)).sum())
-        steps.append(
-            note(
-                "steps.boxes_joined",
-                n=len(boxes.columns),
-                question=boxes.name,
-                several_name=SEVERAL,
-                several=several,
-                none_name=NONE,
-                none=none,
-            )
-        )
+        counts = {"several_name": SEVERAL, "several": several, "none_name": NONE, "none": none}
+        steps.append(note("steps.boxes_joined", n=len(boxes.columns), question=boxes.name, **counts))
     return frame, merged, steps
 
 
 # Programs ---------------------------------------------------------------------------------------------------------
 
 
-_DEVICE = (
-    "start", "end", "today", "deviceid", "device_id", "subscriberid", "simid", "simserial", "phonenumber",
-    "devicephonenum", "username", "imei", "audit",
-)  # fmt: skip
 _COMPLETE = {"", "0", "1", "2", "Incomplete", "Unverified", "Complete"}
 _MOST_LISTED = 12  # columns that a message lists
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What the export of one program looks like."""
+    """What the export of one program looks like; names of columns in lower case."""
 
     name: str
-    marks: tuple[frozenset[str], ...]
-    """Sets of columns in lower case; a file that has all of one set is such an export."""
-    own: re.Pattern[str]
-    """Columns of the program itself, in lower case."""
-    ids: tuple[str, ...] = ()
-    """Columns of the program that serve as id, in lower case."""
-    dates: tuple[str, ...] = ()
-    """Columns of the program that serve as date, in lower case."""
-    groups: str = ""
+    marks: list[list[str]]
+    """Sets of columns; a file that has all of one set is such an export."""
+    own: list[str]
+    """Columns of the program itself, as patterns."""
+    devices: bool
+    """Whether columns about the device and its times are the program's own, too."""
+    ids: list[str]
+    """Columns of the program that serve as id."""
+    dates: list[str]
+    """Columns of the program that serve as date."""
+    groups: str
     """Characters that separate groups from the names of questions."""
 
+    def owns(self, column: str) -> bool:
+        """Tell whether a column is the program's own, which says nothing about people."""
+        patterns = self.own + (VOCABULARY["devices"]["columns"] if self.devices else [])
+        return re.fullmatch("|".join(patterns), column.lower()) is not None
 
-def _any_of(*names: str) -> re.Pattern[str]:
-    return re.compile("|".join(names))
 
-
-_PRESETS = {
-    REDCAP: Preset(
-        REDCAP,
-        (
-            frozenset({"redcap_event_name"}),
-            frozenset({"redcap_repeat_instrument"}),
-            frozenset({"redcap_repeat_instance"}),
-            frozenset({"redcap_survey_identifier"}),
-            frozenset({"redcap_data_access_group"}),
-            frozenset({"record id", "event name"}),
-            frozenset({"record id", "repeat instrument"}),
-        ),
-        _any_of(
-            "redcap_(?!data_access_group).*", "event name", "repeat instrument", "repeat instance", "survey identifier",
-        ),
-    ),
-    KOBO: Preset(
-        KOBO,
-        (frozenset({"_uuid", "_submission_time"}), frozenset({"_uuid", "_id", "_index"})),
-        _any_of("_.*", "formhub/.*", "meta/.*", *_DEVICE),
-        ids=("_uuid", "_id"),
-        dates=("today", "_submission_time", "start"),
-        groups="/",
-    ),
-    SURVEYCTO: Preset(
-        SURVEYCTO,
-        (
-            frozenset({"submissiondate", "formdef_version", "key"}),
-            frozenset({"submissiondate", "instanceid", "starttime"}),
-        ),
-        _any_of(
-            "submissiondate", "completiondate", "starttime", "endtime", "duration", "caseid", "instanceid",
-            "instancename", "formdef_version", "key", "set-of-.*", "review_.*", "text_audit.*", *_DEVICE,
-        ),
-        ids=("key", "instanceid"),
-        dates=("today", "submissiondate", "starttime"),
-        groups="/-",
-    ),
-    ODK: Preset(
-        ODK,
-        (
-            frozenset({"submissiondate", "key"}),
-            frozenset({"submissiondate", "meta-instanceid"}),
-            frozenset({"__id", "__system/submissiondate"}),
-            frozenset({"meta:instanceid", "submissiondate"}),
-        ),
-        _any_of(
-            "submissiondate", "key", "submitterid", "submittername", "attachmentspresent", "attachmentsexpected",
-            "status", "reviewstate", "edits", "formversion", "meta[-:/].*", "__.*", "instanceid", "instancename",
-            *_DEVICE,
-        ),
-        ids=("key", "meta-instanceid", "__id"),
-        dates=("today", "submissiondate", "start"),
-        groups="/-:",
-    ),
-}  # fmt: skip
+_PRESETS = {name: Preset(name, **facts) for name, facts in VOCABULARY["programs"].items()}
 
 
 def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
@@ -244,7 +169,7 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
             "recognition.not_preset" if other is None else "recognition.other_preset",
             source=source,
             preset=PRESETS[name],
-            columns=["+".join(sorted(mark)) for mark in preset.marks[:4]],
+            columns=["+".join(mark) for mark in preset.marks[:4]],
             header=first_of(header, _MOST_LISTED),
             other=PRESETS[PLAIN if other is None else other.name],
             remedy=Remedy("preset", PLAIN if other is None else other.name),
@@ -254,7 +179,7 @@ def preset_of(name: str, frame: pd.DataFrame, source: str) -> Preset | None:
 
 def _fits(preset: Preset, frame: pd.DataFrame) -> bool:
     header = {str(name).lower() for name in frame.columns}
-    if any(mark <= header for mark in preset.marks):
+    if any(header.issuperset(mark) for mark in preset.marks):
         return True
     # A classic REDCap project has neither events nor repeats: an id comes first, and each form ends with a mark.
     if preset.name != REDCAP or not len(frame.columns):
@@ -271,7 +196,7 @@ def completion_marks(frame: pd.DataFrame) -> list[str]:
 
 def own_columns(preset: Preset, frame: pd.DataFrame) -> set[str]:
     """Return the columns of the program itself, which say nothing about people."""
-    own = {name for name in map(str, frame.columns) if preset.own.fullmatch(name.lower())}
+    own = {name for name in map(str, frame.columns) if preset.owns(name)}
     if preset.name == REDCAP:
         own |= set(completion_marks(frame))
         own |= {name for name in map(str, frame.columns) if name.lower().endswith(("_timestamp", "survey timestamp"))}
@@ -286,7 +211,7 @@ def without_groups(preset: Preset, header: Sequence[str], boxes: Sequence[Boxes]
     if not preset.groups:
         return {}
     cut = re.compile(f"[{re.escape(preset.groups)}]")
-    leaves = {name: cut.split(name)[-1].strip() for name in header if not preset.own.fullmatch(name.lower())}
+    leaves = {name: cut.split(name)[-1].strip() for name in header if not preset.owns(name)}
     for group in boxes:
         question = cut.split(group.name)[-1].strip()
         leaves |= {

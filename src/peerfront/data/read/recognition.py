@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.read.coupon_codes import are_marks, are_seed_marks, code_shape
-from peerfront.data.read.listing import guess_columns, layout_of, named_like, need_columns, texts
-from peerfront.data.read.read_settings import COUPONS, RECRUITER, Columns
+from peerfront.data.read.listing import VOCABULARY, guess_columns, layout_of, named_like, need_columns, texts
+from peerfront.data.read.read_settings import AUTO, COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
@@ -67,12 +67,9 @@ def _own_coupon(
     if not fitting:
         return columns["own_coupon"]
     listed = [note("recognition.codes_issued", column=name, n=n_issued[name]) for name in fitting]
-    raise DataFileError(
-        "recognition.own_coupons",
-        source=source,
-        fault=note("recognition.several_own_coupons", n=len(fitting), columns=listed),
-        remedies=Lines(Remedy("map", ("own_coupon", name)) for name in fitting),
-    )
+    fault = note("recognition.several_own_coupons", n=len(fitting), columns=listed)
+    remedies = Lines(Remedy("map", ("own_coupon", name)) for name in fitting)
+    raise DataFileError("recognition.own_coupons", source=source, fault=fault, remedies=remedies)
 
 
 def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
@@ -81,9 +78,9 @@ def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     frame = shaped.table.frame
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
     needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}
-    possible = (needed[wanted],) if wanted else tuple(needed.values())
+    possible = tuple(needed.values()) if wanted == AUTO else (needed[wanted],)
     offer = None if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns)
-    layout = wanted or layout_of(columns, source, header, offer)
+    layout = layout_of(columns, source, header, offer) if wanted == AUTO else wanted
     need_columns(columns, needed[layout], source, header, offer)
     return layout
 
@@ -100,33 +97,6 @@ _ALIKE = 0.8  # share of codes of a shape that coupons have
 _LONGEST_CODE = 40
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*|.*\d:\d\d.*")
 _DECIMAL = re.compile(r"-?\d+[.,]\d+")
-_RECRUITER_WORDS = (
-    "recru",
-    "refer",
-    "parent",
-    "invit",
-    "trajo",
-    "brought",
-    "reclu",
-    "parrain",
-    "from",
-    "source",
-    "who",
-)
-_ID_WORDS = (
-    "id",
-    "no",
-    "nr",
-    "num",
-    "code",
-    "person",
-    "participant",
-    "respondent",
-    "subject",
-    "record",
-    "key",
-    "folio",
-)
 
 
 @dataclass(frozen=True)
@@ -151,19 +121,13 @@ def offered(frame: pd.DataFrame, columns: Columns) -> Message | None:
     if people is None:
         return None
     if match is not None:
-        likely = {
-            "id": (people,),
-            "own_coupon": (match.column,),
-            "coupons": tuple(name for name in issued if name != people),
-        }
-        reason = note(
-            "recognition.codes_reappear",
-            n=match.n_matches,
-            filled=match.filled,
-            column=match.column,
-            places=match.places,
-        )
+        coupons = tuple(name for name in issued if name != people)
+        likely = {"id": (people,), "own_coupon": (match.column,), "coupons": coupons}
+        counts = {"n": match.n_matches, "filled": match.filled}
+        reason = note("recognition.codes_reappear", column=match.column, places=match.places, **counts)
         return _offer(likely, columns, reason)
+    if "id" not in columns:
+        taken -= set(columns.get("recruiter", ()))  # it may tell which column holds the ids
     recruiter = _best_recruiter(frame, people, taken)
     if recruiter is not None:
         reason = note("recognition.holds_ids", column=recruiter.column, id=people)
@@ -198,7 +162,7 @@ def _id_column(frame: pd.DataFrame, columns: Columns, coupons: set[str]) -> str 
         and not frame[name].head(50).str.fullmatch(_DATE).any()
     ]
     unique = [name for name in unique if not frame[name].head(50).str.fullmatch(_DECIMAL).any()]
-    speaking = [name for name in unique if any(word in name.lower() for word in _ID_WORDS)]
+    speaking = [name for name in unique if any(word in name.lower() for word in VOCABULARY["suggestions"]["id"])]
     return next(iter(speaking or unique), None)
 
 
@@ -237,11 +201,7 @@ def _best_coupons(frame: pd.DataFrame, codes: list[str], columns: Columns) -> _M
                 places.append(other)
                 reappears |= here
         match = _Match(own, tuple(places), int(reappears.sum()), len(mine))
-        if (
-            match.n_matches < _FEWEST
-            or match.n_matches < _REAPPEARING * match.filled
-            or above < _ABOVE * (above + below)
-        ):
+        if match.n_matches < max(_FEWEST, _REAPPEARING * match.filled) or above < _ABOVE * (above + below):
             continue
         score = (match.n_matches / match.filled, len(places), match)
         if best is None or score[:2] > best[:2]:
@@ -280,7 +240,7 @@ def _best_recruiter(frame: pd.DataFrame, people: str, taken: set[str]) -> _Match
             continue
         place = ids.reindex(filled.to_numpy(dtype=object)).to_numpy(dtype=float)
         is_id = np.isfinite(place)
-        speaks = any(word in name.lower() for word in _RECRUITER_WORDS)
+        speaks = any(word in name.lower() for word in VOCABULARY["suggestions"]["recruiter"])
         small = filled.str.fullmatch(r"\d{1,3}").all()
         above = (place < filled.index.to_numpy()) & is_id
         if is_id.sum() >= _FEWEST and above.sum() >= _ABOVE * len(filled) and (speaks or not small):

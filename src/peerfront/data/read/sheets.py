@@ -11,37 +11,30 @@ the rows of the main sheet (`_index`) and writes that number beside each repeat 
 import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.messages import Lines, Message, Remedy, note
 from peerfront.foundation.r_tables import is_r_data, open_r_file
 from peerfront.foundation.text_files import is_workbook
-from peerfront.foundation.text_tables import TextTable
+from peerfront.foundation.text_tables import Book, TextTable
 
 _MOST_LISTED = 20  # sheets that an error lists
-
-
-class Book(Protocol):
-    """A file that holds several tables."""
-
-    @property
-    def path(self) -> Path: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def hidden(self) -> tuple[str, ...]: ...
-    @property
-    def word(self) -> str: ...
-    def read(self, name: str, *, may_be_empty: bool = False) -> TextTable: ...
 
 
 def holds_sheets(content: bytes) -> bool:
     """Tell whether a file can hold several tables: a workbook, or a file of R."""
     return is_workbook(content) or is_r_data(content)
+
+
+def open_book(path: Path, content: bytes) -> Book:
+    """Open a file that holds several tables."""
+    if not is_workbook(content):
+        return open_r_file(path, content)
+    from peerfront.foundation.excel_tables import open_workbook  # only here: openpyxl takes a while to load
+
+    return open_workbook(path, content)
 
 
 def sheet_of(
@@ -56,7 +49,7 @@ def sheet_of(
 
     `misfit` says why a table cannot be the one; None if it can.
     """
-    workbook: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
+    workbook = open_book(path, content)
     if wanted:
         table = workbook.read(wanted, may_be_empty=may_be_empty)
         if not misfit(table):
@@ -105,12 +98,9 @@ def _undecided(
     path = workbook.path
     names = [table.sheet for table in fitting or tables][:_MOST_LISTED]
     if not names:
-        hidden = list(workbook.hidden)
-        return (
-            DataFileError("sheets.no_table_seen", path=path, hidden=hidden)
-            if hidden
-            else DataFileError("sheets.no_table", path=path)
-        )
+        if workbook.hidden:
+            return DataFileError("sheets.no_table_seen", path=path, hidden=list(workbook.hidden))
+        return DataFileError("sheets.no_table", path=path)
     first = Remedy("sheet", names[0])
     if fitting:
         return DataFileError("sheets.several_fit", path=path, sheets=names, sheet=first)

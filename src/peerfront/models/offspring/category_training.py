@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.foundation.covariates import Schema
+from peerfront.foundation.messages import Progress, silent
 from peerfront.foundation.networks import EpochSettings, frozen, perceptron, train_epochs
-from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import (
     check_fields,

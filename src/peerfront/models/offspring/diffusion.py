@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from peerfront.foundation.covariates import Codes, Schema, uniform_codes
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.networks import EpochSettings, FrozenNetwork, frozen, perceptron, thawed, train_epochs
-from peerfront.foundation.progress import Progress, silent
 from peerfront.foundation.randomness import Luck, named_generator, named_key
 from peerfront.foundation.settings import (
     Rule,

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, in_english, note
-from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.messages import Message, Progress, in_english, note, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
 from peerfront.models.offspring.inheritance_tables import fit_inheritance, fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_log_scores

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.privacy import rounded_counts
 from peerfront.foundation.randomness import Luck
-from peerfront.foundation.stored import Stored
+from peerfront.foundation.stored import Stored, rounded_counts
 from peerfront.models.offspring.pairs import Pairs
 
 Array = NDArray[np.float64]

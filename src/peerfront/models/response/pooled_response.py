@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from peerfront.foundation.messages import note
-from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.response_families import (
     STORIES,
     has_size,
@@ -37,6 +36,7 @@ from peerfront.foundation.response_families import (
     response_log_likelihood,
     story_of,
 )
+from peerfront.foundation.stored import FEWEST, rounded_count, rounded_counts
 from peerfront.models.pooling import Pooled, pooled
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import RateEnsemble, RateShape

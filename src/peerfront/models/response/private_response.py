@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.privacy import FEWEST, rounded_count, rounded_counts
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import has_size, has_zero, response_log_likelihood
+from peerfront.foundation.stored import FEWEST, rounded_count, rounded_counts
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import SMALLEST_RATE
 from peerfront.models.response.response_choice import largest_believed

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message, Progress, note
 from peerfront.foundation.networks import EpochSettings
-from peerfront.foundation.progress import Progress
 from peerfront.foundation.response_families import STORIES, largest_rate
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import FAMILY_NAMES, Fit, RateShape, model_label

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import note
-from peerfront.foundation.progress import Progress, silent
+from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.response_families import RESPONSE_FAMILIES, STORIES
 from peerfront.foundation.settings import (
     among,

@@ -32,7 +32,7 @@ from peerfront.foundation.binomials import log_thinning
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.progress import Progress, part_of, silent
+from peerfront.foundation.messages import Progress, part_of, silent
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import STORIES, story_of
 from peerfront.models.response.learned_response import LearnedResponse

@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from peerfront.foundation import time_families
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.privacy import FEWEST, rounded_count
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import among, between, check_fields, text_list
-from peerfront.foundation.stored import Stored
+from peerfront.foundation.stored import FEWEST, Stored, rounded_count
 from peerfront.foundation.time_families import LARGEST_SPREAD, SMALLEST_SPREAD, TIME_FAMILIES
 
 Array = NDArray[np.float64]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from peerfront.foundation.errors import DataFileError, MissingExtra, OutputInUse
 from peerfront.foundation.locks import lock_name, locked
@@ -18,10 +17,8 @@ from peerfront.web.app.app_folder import STATE, AppFolder
 from peerfront.web.app.app_jobs import Jobs
 from peerfront.words.language import Text, say
 
-if TYPE_CHECKING:
-    from waitress.server import BaseWSGIServer
-
-ADDRESS = "127.0.0.1"
+HOSTS = ("127.0.0.1", "localhost")
+"""Names of this computer that requests may use; the server listens on the first."""
 _THREADS = 8
 
 
@@ -83,7 +80,7 @@ def serve(folder: Path, port: int, show: Callable[[Text], None], *, open_browser
     try:
         # The port must be known before Django starts: the names of cookies contain it.
         server = create_server(
-            _late, host=ADDRESS, port=port, threads=_THREADS, ident=None, clear_untrusted_proxy_headers=True
+            _late, host=HOSTS[0], port=port, threads=_THREADS, ident=None, clear_untrusted_proxy_headers=True
         )
     except OSError as problem:
         raise DataFileError("app.port_taken", port=port, problem=problem.strerror, remedy=Remedy("port")) from None
@@ -95,22 +92,18 @@ def serve(folder: Path, port: int, show: Callable[[Text], None], *, open_browser
             held.enter_context(locked(now.folder.path / STATE / lock_name(), str(now.folder.path)))
         except OutputInUse:
             raise DataFileError("app.open_already", path=now.folder.path) from None
-        _serve(server, now, show, open_browser=open_browser)
-
-
-def _serve(server: "BaseWSGIServer", now: Serving, show: Callable[[Text], None], *, open_browser: bool) -> None:
-    _pages.append(_application())
-    show(say("The study's folder: {path}", path=now.folder.path))
-    show(say("Open this link in a browser on this computer:\n\n  {link}\n", link=now.link))
-    show(say("Nothing leaves this computer. Stop with Ctrl-C; the folder goes on next time."))
-    if open_browser:
-        threading.Thread(target=webbrowser.open, args=(now.link_for_browser,), daemon=True).start()
-    try:
-        server.run()
-    finally:
-        server.close()
-        now.jobs.close()
-    show(say("Stopped. Everything is in the folder."))
+        _pages.append(_application())
+        show(say("The study's folder: {path}", path=now.folder.path))
+        show(say("Open this link in a browser on this computer:\n\n  {link}\n", link=now.link))
+        show(say("Nothing leaves this computer. Stop with Ctrl-C; the folder goes on next time."))
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(now.link_for_browser,), daemon=True).start()
+        try:
+            server.run()
+        finally:
+            server.close()
+            now.jobs.close()
+        show(say("Stopped. Everything is in the folder."))
 
 
 _pages: list[Callable[..., object]] = []

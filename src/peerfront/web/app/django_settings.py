@@ -1,6 +1,6 @@
 """Settings of Django for the app: no database, no accounts, this computer only."""
 
-from peerfront.web.app.app_server import serving
+from peerfront.web.app.app_server import HOSTS, serving
 from peerfront.web.pages.common_settings import CONTENT_SECURITY_POLICY as SHARED_POLICY
 from peerfront.web.pages.common_settings import shared, templates
 
@@ -8,7 +8,7 @@ globals().update(shared())
 _serving = serving()
 DEBUG = False
 SECRET_KEY = _serving.secret_key
-ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+ALLOWED_HOSTS = list(HOSTS)
 DATABASES: dict[str, object] = {}
 INSTALLED_APPS = [
     "peerfront.web.pages",
@@ -26,13 +26,13 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "peerfront.web.app.link_access.InTheLanguageOfTheApp",
     "peerfront.web.app.link_access.OnlyWithTheLink",
-    "peerfront.web.app.link_access.NotTooLarge",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 TEMPLATES = templates("peerfront.web.app.study_steps.page_context")
+TEMPLATES[0]["OPTIONS"]["builtins"].append("peerfront.web.app.app_words")
 ROOT_URLCONF = "peerfront.web.app.urls"
 CSRF_FAILURE_VIEW = "peerfront.web.app.link_access.form_expired"
 # Cookies are shared by all ports of a computer: each app has its own.

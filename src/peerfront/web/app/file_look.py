@@ -19,19 +19,17 @@ from peerfront.data.read.listing import guess_columns
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.read.recognition import recognised, suggested_columns
 from peerfront.data.read.shaping import shape
-from peerfront.data.read.sheets import Book, holds_sheets
+from peerfront.data.read.sheets import holds_sheets, open_book
 from peerfront.data.reading import format_by_beginning, misfit, read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, PeerfrontError
-from peerfront.foundation.excel_tables import open_workbook
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import note
-from peerfront.foundation.r_tables import open_r_file
 from peerfront.foundation.shown import visible
-from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
-from peerfront.foundation.text_tables import TextTable, read_table
+from peerfront.foundation.text_files import decoded, file_bytes
+from peerfront.foundation.text_tables import Book, TextTable, read_table
 from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.words.commands import SCHEMA
@@ -133,25 +131,12 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
     return {
         "problem_count": len(problems),
         "error_count": sum(problem.severity == ERROR for problem in problems),
-        "problem_kinds": [
-            {
-                "kind": kind,
-                "title": KINDS[kind].title,
-                "severity": KINDS[kind].severity,
-                "remedy": KINDS[kind].remedy,
-                "count": count,
-            }
-            for kind, count in counts.most_common()
-        ],
+        "problem_kinds": [{"kind": kind, "count": count, **vars(KINDS[kind])} for kind, count in counts.most_common()],
         "problems": [
             {
-                "kind": problem.kind,
-                "severity": problem.severity,
-                "row": problem.row,
+                **{name: getattr(problem, name) for name in ("kind", "severity", "row", "title", "remedy")},
                 "person": visible(problem.person),
-                "title": problem.title,
                 "what": problem.message,
-                "remedy": problem.remedy,
             }
             for problem in problems[:_MOST_PROBLEMS]
         ],
@@ -196,7 +181,6 @@ def _fields(study: Study, guess: Guess, schema: StudySchema) -> list[dict[str, A
                 "used": name in used,
                 "sensitive": is_sensitive(reason),
                 "reason": reason or "",
-                "kind": "" if rule is None else "bands" if rule.cuts else "categories",
                 "categories": [] if rule is None else list(rule.categories[:50]),
                 "missing": missing.get(name, 0),
             }
@@ -228,7 +212,7 @@ def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
         content = file_bytes(path)
         sheets: tuple[str, ...] = ()
         if holds_sheets(content):
-            book: Book = open_workbook(path, content) if is_workbook(content) else open_r_file(path, content)
+            book = open_book(path, content)
             sheets = book.names
             table = _meant_table(book, reading, path)
         else:

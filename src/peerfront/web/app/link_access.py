@@ -9,10 +9,11 @@ from collections.abc import Callable
 from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext as _
 
-from peerfront.web.app.app_server import serving
-from peerfront.web.app.column_choices import field_labels
+from peerfront.web.app.app_server import HOSTS, serving
+from peerfront.web.app.file_pages import field_labels
 from peerfront.web.pages.speaking import InTheLanguageOfThePage
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -20,7 +21,6 @@ LARGEST_UPLOAD = 100_000_000
 """Bytes of the largest file that the pages take."""
 _COOKIE_DAYS = 30
 _SALT = "peerfront.web.app.link"
-_HOSTS = ("127.0.0.1", "localhost")
 
 
 class OnlyThisComputer:
@@ -31,12 +31,10 @@ class OnlyThisComputer:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         host = request.META.get("HTTP_HOST", "")
-        if host.rpartition(":")[0] not in _HOSTS and host not in _HOSTS:
-            return HttpResponse(
-                "This address is not served here. Use the link that the terminal shows.\n",
-                status=400,
-                content_type="text/plain; charset=utf-8",
-            )
+        if host.rpartition(":")[0] not in HOSTS and host not in HOSTS:
+            with override(get_language_from_request(request)):  # this comes before Django chooses a language
+                refusal = _("This address is not served here. Use the link that the terminal shows.")
+            return HttpResponse(f"{refusal}\n", status=400, content_type="text/plain; charset=utf-8")
         response = self.answer(request)
         # Pages hold participants' ids: only the browser itself may keep them, for its back button.
         response.headers.setdefault("Cache-Control", "private, no-cache")
@@ -44,7 +42,7 @@ class OnlyThisComputer:
 
 
 class OnlyWithTheLink:
-    """Refuse everybody who did not come by the link, without showing anything of the study."""
+    """Refuse everybody who did not come by the link, showing nothing of the study, and uploads that are too large."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -54,6 +52,10 @@ class OnlyWithTheLink:
             return _open(request, request.path.removeprefix("/open/"))
         if not _came_by_the_link(request):
             return render(request, "app/refused.html", {"title": _("Use the link from the terminal")}, status=403)
+        size = request.META.get("CONTENT_LENGTH") or "0"
+        if request.method == "POST" and size.isdigit() and int(size) > LARGEST_UPLOAD:  # before anything reads it
+            megabytes = {"found": int(size) // 1_000_000, "allowed": LARGEST_UPLOAD // 1_000_000}
+            return render(request, "app/too_large.html", megabytes, status=413)
         return self.answer(request)
 
 
@@ -61,20 +63,6 @@ class InTheLanguageOfTheApp(InTheLanguageOfThePage):
     """Let messages name settings by the labels of the app's forms."""
 
     fields = field_labels()
-
-
-class NotTooLarge:
-    """Refuse uploads that are too large before anything reads them."""
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        size = request.META.get("CONTENT_LENGTH") or "0"
-        if request.method == "POST" and size.isdigit() and int(size) > LARGEST_UPLOAD:
-            megabytes = {"found": int(size) // 1_000_000, "allowed": LARGEST_UPLOAD // 1_000_000}
-            return render(request, "app/too_large.html", megabytes, status=413)
-        return self.answer(request)
 
 
 def _cookie_name() -> str:

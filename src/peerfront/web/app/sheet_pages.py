@@ -1,7 +1,6 @@
 """The pages that fit a model and make this round's sheet: who gets how many coupons, why, and the alternatives."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -16,7 +15,6 @@ from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder
 from peerfront.web.app.step_forms import FitForm, OrderForm, UploadForm
 from peerfront.web.app.study_steps import (
-    asked_in_the_address,
     go_first,
     is_busy,
     nobody_waits,
@@ -24,6 +22,7 @@ from peerfront.web.app.study_steps import (
     start,
     state_of,
     step_context,
+    step_form,
     waiting_file,
 )
 from peerfront.words.commands import MODEL, SCHEMA, WAITING
@@ -38,16 +37,11 @@ def fit(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "columns").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
-    choices = folder.choices
-    if request.method == "POST":
-        form = FitForm(request.POST)
-        if form.is_valid():
-            folder.choose(fit=form.entries)
-            file = str(choices["file"])
-            return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
-    else:
-        asked = asked_in_the_address(request, FitForm)
-        form = FitForm(initial={"rounds": _USUAL_ROUNDS, **choices.get("fit", {}), **asked})
+    form = step_form(request, FitForm, {"rounds": _USUAL_ROUNDS, **folder.choices.get("fit", {})})
+    if form.is_valid():
+        folder.choose(fit=form.entries)
+        file = str(folder.choices["file"])
+        return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
     return render(request, "app/fit.html", step_context("fit", form))
 
 
@@ -56,16 +50,11 @@ def sheet(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the sheet is planned with it."))
-    choices = folder.choices
-    if request.method == "POST":
-        form = OrderForm(request.POST, groups=used_groups())
-        if nobody_waits():
-            form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
-        if form.is_valid():
-            return _plan(request, form.entries)
-    else:
-        asked = asked_in_the_address(request, OrderForm)
-        form = OrderForm(initial={**_usual_order(choices), **asked}, groups=used_groups())
+    form = step_form(request, OrderForm, _usual_order(folder.choices), groups=used_groups())
+    if form.is_bound and nobody_waits():
+        form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
+    if form.is_valid():
+        return _plan(request, form.entries)
     context = step_context("sheet", form)
     by = "person" if request.GET.get("by") == "person" else "coupons"
     people = by_coupons(context["result"].get("people", ()))
@@ -90,7 +79,6 @@ def sheet(request: HttpRequest) -> HttpResponse:
             "waiting": waiting_file(),
             "nobody_waits": nobody_waits(),
             "own_waiting": waiting_file() != WAITING,
-            "upload": UploadForm(),
         },
     )
 
@@ -155,72 +143,28 @@ def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -int(row["coupons"]))
 
 
-# The curve of spends -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """Another number of coupons this round, and the recruits it would lose."""
-
-    spend: int
-    value: float
-    lost: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What every number of coupons this round would bring, and a picture of it."""
-
-    alternatives: tuple[Alternative, ...]
-    spend: int
-    """Coupons on the sheet."""
-
-    @property
-    def best(self) -> Alternative:
-        return max(self.alternatives, key=lambda each: each.value)
-
-    @property
-    def low(self) -> int:
-        return self.alternatives[0].spend
-
-    @property
-    def high(self) -> int:
-        return self.alternatives[-1].spend
-
-    @property
-    def points(self) -> str:
-        return " ".join(f"{self._x(each.spend):.1f},{self._y(each.value):.1f}" for each in self.alternatives)
-
-    @property
-    def marks(self) -> list[tuple[float, float, str]]:
-        """The positions in the picture of the best number and of the sheet's, with their labels."""
-        places = {each.spend: each for each in self.alternatives}
-        own = places.get(self.spend, self.best)
-        return [
-            (self._x(self.best.spend), self._y(self.best.value), "best"),
-            (self._x(own.spend), self._y(own.value), "chosen"),
-        ]
-
-    @property
-    def losses(self) -> dict[str, float]:
-        """The recruits that each number would lose, for the slider."""
-        return {str(each.spend): round(each.lost, 2) for each in self.alternatives}
-
-    def _x(self, spend: int) -> float:
-        return _EDGE + (_WIDTH - 2 * _EDGE) * (spend - self.low) / max(self.high - self.low, 1)
-
-    def _y(self, value: float) -> float:
-        least = min(each.value for each in self.alternatives)
-        return _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (value - least) / max(self.best.value - least, 1e-9)
-
-
-def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> Curve | None:
-    """The curve of spends; None if there is nothing to choose."""
-    values = sorted((int(row["spend"]), float(row["value"])) for row in rows)
+def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> dict[str, Any] | None:
+    """What every number of coupons this round would bring, and a picture of it; None if there is nothing to choose."""
+    values = dict(sorted((int(row["spend"]), float(row["value"])) for row in rows))
     if len(values) < 2:
         return None
-    best = max(value for _, value in values)
-    return Curve(tuple(Alternative(number, value, best - value) for number, value in values), spend)
+    low, high, best = min(values), max(values), max(values, key=lambda number: values[number])
+    least, most = min(values.values()), values[best]
+
+    def place(number: int) -> tuple[float, float]:
+        x = _EDGE + (_WIDTH - 2 * _EDGE) * (number - low) / max(high - low, 1)
+        y = _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (values[number] - least) / max(most - least, 1e-9)
+        return x, y
+
+    return {
+        "low": low,
+        "high": high,
+        "best": best,
+        "points": " ".join("{:.1f},{:.1f}".format(*place(number)) for number in values),
+        "marks": [(*place(best), "best"), (*place(spend if spend in values else best), "chosen")],
+        "alternatives": [{"spend": number, "value": value, "lost": most - value} for number, value in values.items()],
+        "losses": {str(number): round(most - value, 2) for number, value in values.items()},  # for the slider
+    }
 
 
 pages = [

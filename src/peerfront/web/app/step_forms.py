@@ -15,15 +15,7 @@ _STORIES = [
     ("per_coupon", _("Each coupon is used on its own")),
 ]
 _MOST_FLOORS = 3
-_USUAL: tuple[Any, ...] = (
-    None,
-    "",
-    False,
-    [],
-    "auto",
-    "average",
-    "neighbourhood",
-)  # values of untouched fields
+_USUAL: tuple[Any, ...] = (None, "", False, [], "auto", "average", "neighbourhood")  # values of untouched fields
 
 
 class StepForm(forms.Form):
@@ -64,19 +56,35 @@ def _number(label: Any, least: int = 0, help_text: Any = "", required: bool = Fa
     return forms.IntegerField(label=label, min_value=least, help_text=help_text, required=required)
 
 
+def _decimal(label: Any, least: float, most: float | None = None, help_text: Any = "") -> forms.FloatField:
+    return forms.FloatField(label=label, min_value=least, max_value=most, help_text=help_text, required=False)
+
+
 def _date(label: Any, help_text: Any = "", required: bool = False) -> forms.DateField:
-    return forms.DateField(
-        label=label, help_text=help_text, required=required, widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d")
-    )
+    picked = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, help_text=help_text, required=required, widget=picked)
+
+
+def _choice(label: Any, choices: Iterable[tuple[str, Any]] = (), help_text: Any = "") -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=list(choices), help_text=help_text, required=False)
+
+
+def _several(label: Any, required: bool = False) -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(label=label, required=required, widget=forms.CheckboxSelectMultiple)
+
+
+def _yes(label: Any, help_text: Any = "") -> forms.BooleanField:
+    return forms.BooleanField(label=label, help_text=help_text, required=False)
+
+
+def _upload(label: Any, help_text: Any, required: bool = True) -> forms.FileField:
+    return forms.FileField(label=label, help_text=help_text, required=required, max_length=1_000, allow_empty_file=True)
 
 
 class UploadForm(forms.Form):
     """A study's file."""
 
-    study_file = forms.FileField(
-        label=_("The study's file"), help_text=_("Excel, CSV, RDSAT, JSON, or an export of a survey program."),
-        max_length=1_000, allow_empty_file=True,
-    )  # fmt: skip
+    study_file = _upload(_("The study's file"), _("Excel, CSV, RDSAT, JSON, or an export of a survey program."))
 
 
 class FitForm(StepForm):
@@ -89,17 +97,12 @@ class FitForm(StepForm):
     max_per_person = _number(_("Most coupons for one person"), 1, _("Otherwise 3, or fewer if hardly anybody had 3."))
     round_cap = _number(_("Most coupons in one round"), 1)
     people = _number(_("People who wait for coupons at once"), 1, _("About how many; otherwise as the file shows."))
-    response = forms.ChoiceField(
-        label=_("What a coupon does, if you know it"), required=False,
-        choices=[("auto", _("Let the study say")), *_STORIES[2:]],
+    response = _choice(_("What a coupon does, if you know it"), [("auto", _("Let the study say")), *_STORIES[2:]])
+    discount = _decimal(
+        _("Worth of a recruit one round later"), 0, 1,
+        _("1 for the same as a recruit now; 0.9 if recruits are wanted soon."),
     )  # fmt: skip
-    discount = forms.FloatField(
-        label=_("Worth of a recruit one round later"), required=False, min_value=0, max_value=1,
-        help_text=_("1 for the same as a recruit now; 0.9 if recruits are wanted soon."),
-    )  # fmt: skip
-    accept_gain = forms.BooleanField(
-        label=_("Go on although the columns predict recruits too well to have been known before"), required=False
-    )
+    accept_gain = _yes(_("Go on although the columns predict recruits too well to have been known before"))
 
 
 class OrderForm(StepForm):
@@ -113,15 +116,14 @@ class OrderForm(StepForm):
     round_cap = _number(_("Most coupons in one round"), 0)
     rounds_left = _number(_("Rounds left, this one included"), 0)
     reserve = _number(_("Coupons to keep back for good"), 0)
-    response = forms.ChoiceField(label=_("What a coupon is believed to do"), choices=_STORIES, required=False)
-    strata = forms.ChoiceField(
-        label=_("Let coupons differ only between groups of"), required=False,
+    response = _choice(_("What a coupon is believed to do"), _STORIES)
+    strata = _choice(
+        _("Let coupons differ only between groups of"),
         help_text=_("Everybody in a group gets the same number: estimates from the study stay valid."),
-    )  # fmt: skip
-    randomise = forms.FloatField(
-        label=_("Chance that everybody has of each number, at least"), required=False, min_value=0, max_value=0.5,
-        help_text=_("Such as 0.1; 0 for no random numbers."),
-    )  # fmt: skip
+    )
+    randomise = _decimal(
+        _("Chance that everybody has of each number, at least"), 0, 0.5, _("Such as 0.1; 0 for no random numbers.")
+    )
     study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
     date = _date(_("Day of the hand-out"), required=True)
     round = _number(_("Which round this is"), 1)
@@ -174,9 +176,7 @@ class ForecastForm(StepForm):
     target = _number(_("People wanted in all"), 1, _("The target of the study, people who took part already included."))
     already = _number(_("People who have taken part"), 0, _("Otherwise as many as in the file."))
     until = _date(_("Last day of the study"), _("For a forecast by date, with open coupons; otherwise by rounds."))
-    interviews_per_week = forms.FloatField(
-        label=_("Interviews that can be held in a week"), required=False, min_value=0.1
-    )
+    interviews_per_week = _decimal(_("Interviews that can be held in a week"), 0.1)
     episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
 
 
@@ -185,15 +185,12 @@ class EstimatesForm(StepForm):
 
     rarely = ("by", "interval", "bootstraps")
 
-    outcome = forms.MultipleChoiceField(label=_("What to estimate"), widget=forms.CheckboxSelectMultiple)
+    outcome = _several(_("What to estimate"), required=True)
     population = _number(_("People in the population"), 1)
-    by = forms.MultipleChoiceField(
-        label=_("Also for each group of"), required=False, widget=forms.CheckboxSelectMultiple
+    by = _several(_("Also for each group of"))
+    interval = _choice(
+        _("How intervals are made"), [("neighbourhood", _("Neighbourhood bootstrap")), ("tree", _("Tree bootstrap"))]
     )
-    interval = forms.ChoiceField(
-        label=_("How intervals are made"), required=False,
-        choices=[("neighbourhood", _("Neighbourhood bootstrap")), ("tree", _("Tree bootstrap"))],
-    )  # fmt: skip
     bootstraps = _number(_("Times the sample is drawn again"), 10)
 
     def __init__(self, *arguments: Any, outcomes: Sequence[str], subgroups: Sequence[str], **keywords: Any) -> None:
@@ -211,12 +208,12 @@ class ReportForm(StepForm):
 
     target = _number(_("People wanted in all"), 1)
     date = _date(_("Date of the report"), required=True)
-    with_ids = forms.BooleanField(
-        label=_("Show the coupon sheet with participants' ids"), required=False,
-        help_text=_("Without it, no id is on the page, and it can be sent to others."),
-    )  # fmt: skip
-    without_trees = forms.BooleanField(label=_("Do not draw who recruited whom"), required=False)
-    outcome = forms.MultipleChoiceField(label=_("Also estimate"), required=False, widget=forms.CheckboxSelectMultiple)
+    with_ids = _yes(
+        _("Show the coupon sheet with participants' ids"),
+        _("Without it, no id is on the page, and it can be sent to others."),
+    )
+    without_trees = _yes(_("Do not draw who recruited whom"))
+    outcome = _several(_("Also estimate"))
     episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
 
     def __init__(self, *arguments: Any, outcomes: Sequence[str], **keywords: Any) -> None:
@@ -234,10 +231,11 @@ class WeekForm(StepForm):
         "refit", "study",
     )  # fmt: skip
 
-    study_file = forms.FileField(
-        label=_("This week's file"), required=False, max_length=1_000, allow_empty_file=True,
-        help_text=_("The study's file as it is today. Without one, the file of the first step is taken."),
-    )  # fmt: skip
+    study_file = _upload(
+        _("This week's file"),
+        _("The study's file as it is today. Without one, the file of the first step is taken."),
+        required=False,
+    )
     budget = _number(_("Coupons left"), 0, _("Later weeks count on from the file."), required=True)
     more_coupons = _number(_("Coupons added since last week"), 0)
     date = _date(_("Day of the hand-out"), required=True)
@@ -248,18 +246,18 @@ class WeekForm(StepForm):
     min_per_person = _number(_("Fewest coupons for everybody"), 0)
     week_cap = _number(_("Most coupons in one week"), 0)
     reserve = _number(_("Coupons to keep back for good"), 0)
-    interviews_per_week = forms.FloatField(
-        label=_("Interviews that can be held in a week"), required=False, min_value=0.1
+    interviews_per_week = _decimal(_("Interviews that can be held in a week"), 0.1)
+    refit = _choice(
+        _("Fit the model again"), [("auto", _("If enough is new")), ("always", _("Always")), ("never", _("Never"))]
     )
-    refit = forms.ChoiceField(
-        label=_("Fit the model again"), required=False,
-        choices=[("auto", _("If enough is new")), ("always", _("Always")), ("never", _("Never"))],
-    )  # fmt: skip
     study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
 
     def __init__(self, *arguments: Any, first: bool, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         del self.fields["more_coupons" if first else "budget"]
+
+
+STEP_FORMS = (WeekForm, ReportForm, EstimatesForm, ForecastForm, OrderForm, FitForm)
 
 
 def _named(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -7,15 +7,15 @@ returns what the page shows: sentences and messages as data, tables as rows.
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import claimed
-from peerfront.foundation.messages import Message, Severity
-from peerfront.foundation.progress import Progress
+from peerfront.foundation.messages import Message, Progress, Severity
 from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
 from peerfront.web.app.app_jobs import ORDER_FILE, PROGRESS_FILE, RESULT_FILE
 from peerfront.words import commands, result_files
@@ -25,20 +25,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from peerfront.study.coupon_sheet import Heading
+    from peerfront.study.date_forecast import DateForecast
+    from peerfront.study.forecast import Forecast
     from peerfront.study.orders import PlanOrder
     from peerfront.words.result_table import ResultTable
 
 Choices = Mapping[str, Any]
 Result = dict[str, Any]
 _ENDED = 143  # exit code of a process that SIGTERM ended
-_ORDER_SETTINGS = (
-    "max_per_person", "min_per_person", "round_cap", "rounds_left", "reserve", "response", "randomise", "at_least",
-    "spend", "seed",
-)  # fmt: skip
-_WEEK_SETTINGS = (
-    "budget", "more_coupons", "deadline", "valid_days", "target", "max_per_person", "min_per_person", "reserve",
-    "interviews_per_week",
-)  # fmt: skip
+MODEL, SCHEMA = Path(commands.MODEL), Path(commands.SCHEMA)
 
 
 def main() -> None:
@@ -75,29 +70,23 @@ def read(choices: Choices, progress: Progress) -> Result:
     from peerfront.web.app.file_look import look
 
     if choices.get("example"):
-        _write_example(Path(commands.EXAMPLE))
+        from peerfront.simulation.demo_study import EXAMPLE_FILES, demo_study
+
+        example = Path(commands.EXAMPLE)
+        with claimed(example, EXAMPLE_FILES, overwrite=True):
+            demo_study().write(example)
     folder = AppFolder(Path())
     looked = look(folder, choices)
     if looked.parts is not None:
         study, summary, guess = looked.parts
         checked, waiting = Path(commands.CHECKED), Path(commands.WAITING)
-        with _outputs([checked, waiting], {checked: result_files.CHECK_FILES}, inputs=(Path(choices["file"]),)):
+        with _outputs({checked: result_files.CHECK_FILES, waiting: ()}, Path(choices["file"])):
             result_files.write_check(checked, study, summary, guess.schema, guess.reasons)
             result_files.write_waiting(waiting, study)
     folder.write_contents(looked.contents)
     if looked.error is not None:
         raise looked.error
     return {"choices": {"reading": looked.contents["reading"]}}
-
-
-def _write_example(folder: Path) -> None:
-    from peerfront.foundation.files import write_csv
-    from peerfront.simulation.demo_study import demo_study
-
-    example = demo_study()
-    with claimed(folder, ("frontier.csv", "study.csv"), overwrite=True):
-        for name, table in (("study.csv", example.study), ("frontier.csv", example.frontier)):
-            write_csv(folder / name, table.to_csv(index=False, lineterminator="\n"))
 
 
 def fit(choices: Choices, progress: Progress) -> Result:
@@ -108,14 +97,13 @@ def fit(choices: Choices, progress: Progress) -> Result:
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.model import fit as fit_model
 
-    model = Path(commands.MODEL)
-    with claimed_target(model, overwrite=True):
+    with claimed_target(MODEL, overwrite=True):
         names = ("budget", "rounds", "max_per_person", "people", "response", "discount", "accept_gain")
         settings = FitSettings(**_given(choices, names), max_per_round=choices.get("round_cap"))
-        schema = read_schema(Path(commands.SCHEMA))
+        schema = read_schema(SCHEMA)
         study = read_study(Path(choices["file"]), schema.reading)
         fitted = fit_model(study, schema, settings, progress=progress)
-        fitted.save(model, overwrite=True)
+        fitted.save(MODEL, overwrite=True)
     return {"lines": fitted.summary.lines()}
 
 
@@ -124,11 +112,11 @@ def plan(choices: Choices, progress: Progress) -> Result:
     from peerfront.study.model import load
 
     files = [Path(name) for name in (commands.SHEET, commands.WORKBOOK, commands.PDF)]
-    outputs = [*files, result_files.curve_file(files[0])]
-    with _outputs(outputs, inputs=(Path(commands.MODEL), Path(choices["waiting"]))):
+    waiting = Path(choices["waiting"])
+    with _outputs(dict.fromkeys((*files, result_files.curve_file(files[0])), ()), MODEL, waiting):
         order, heading = _order(choices), _heading(choices)
-        fitted = load(Path(commands.MODEL))
-        sheet = fitted.plan(fitted.frontier(Path(choices["waiting"])), order)
+        fitted = load(MODEL)
+        sheet = fitted.plan(fitted.frontier(waiting), order)
         for file in files:
             result_files.write_sheet(file, sheet, heading)
     return {"lines": sheet.lines(), "people": _people(sheet.table), "curve": _rows(sheet.curve)}
@@ -139,18 +127,14 @@ def forecast(choices: Choices, progress: Progress) -> Result:
     from peerfront.study.model import load
     from peerfront.words.forecast_words import forecast_tables
 
-    place = Path(commands.FORECAST)
-    inputs = (Path(commands.MODEL), Path(choices["waiting"]))
-    with _outputs([place], {place: result_files.FORECAST_FILES}, inputs=inputs):
+    place, waiting = Path(commands.FORECAST), Path(choices["waiting"])
+    with _outputs({place: result_files.FORECAST_FILES}, MODEL, waiting):
         order = _order(choices["order"], floors=False)
-        fitted = load(Path(commands.MODEL))
-        outlook = fitted.forecast(
-            fitted.frontier(Path(choices["waiting"])), order, progress=progress,
-            **_given(choices, ("target", "already", "episodes")),
-        )  # fmt: skip
+        fitted = load(MODEL)
+        settings = _given(choices, ("target", "already", "episodes"))
+        outlook = fitted.forecast(fitted.frontier(waiting), order, progress=progress, **settings)
         result_files.write_forecast(place, outlook)
-    tables = forecast_tables(outlook)
-    return {"by_date": False, "lines": outlook.lines(), "tables": _tables(tables), "plan": _rows(outlook.summary)[0]}
+    return _outlook(outlook, forecast_tables(outlook), by_date=False)
 
 
 def forecast_by_date(choices: Choices, progress: Progress) -> Result:
@@ -159,15 +143,17 @@ def forecast_by_date(choices: Choices, progress: Progress) -> Result:
     from peerfront.words.date_forecast_words import date_forecast_tables
 
     place, file = Path(commands.BY_DATE), Path(choices["file"])
-    with _outputs([place], {place: result_files.DATE_FORECAST_FILES}, inputs=(Path(commands.MODEL), file)):
+    with _outputs({place: result_files.DATE_FORECAST_FILES}, MODEL, file):
         order = _order(choices["order"], floors=False)
-        outlook = load(Path(commands.MODEL)).forecast_by_date(
-            file, choices["until"], order, progress=progress,
-            **_given(choices, ("target", "interviews_per_week", "episodes")),
-        )  # fmt: skip
+        settings = _given(choices, ("target", "interviews_per_week", "episodes"))
+        outlook = load(MODEL).forecast_by_date(file, choices["until"], order, progress=progress, **settings)
         result_files.write_forecast(place, outlook)
-    tables = date_forecast_tables(outlook)
-    return {"by_date": True, "lines": outlook.lines(), "tables": _tables(tables), "plan": _rows(outlook.summary)[0]}
+    return _outlook(outlook, date_forecast_tables(outlook), by_date=True)
+
+
+def _outlook(outlook: "Forecast | DateForecast", tables: Iterable["ResultTable"], *, by_date: bool) -> Result:
+    plan = _rows(outlook.summary)[0]
+    return {"by_date": by_date, "lines": outlook.lines(), "tables": [dict(vars(each)) for each in tables], "plan": plan}
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -178,8 +164,8 @@ def estimate(choices: Choices, progress: Progress) -> Result:
 
     place, file, outcomes = Path(commands.ESTIMATES), Path(choices["file"]), choices["outcome"]
     names = result_files.estimate_files(len(outcomes))
-    with _outputs([place], {place: names}, inputs=(file, Path(commands.SCHEMA))):
-        study = read_study(file, read_schema(Path(commands.SCHEMA)).reading)
+    with _outputs({place: names}, file, SCHEMA):
+        study = read_study(file, read_schema(SCHEMA).reading)
         estimates = estimates_of(
             study, outcomes, decisions=Path(choices["decisions"]) if choices.get("decisions") else (),
             **_given(choices, ("population", "by", "interval", "bootstraps")),
@@ -195,8 +181,8 @@ def report(choices: Choices, progress: Progress) -> Result:
     from peerfront.study.model import load
 
     out, file, waiting = Path(commands.REPORT), Path(choices["file"]), choices.get("waiting")
-    with _outputs([out], inputs=(Path(commands.MODEL), file)):
-        fitted = load(Path(commands.MODEL))
+    with _outputs({out: ()}, MODEL, file):
+        fitted = load(MODEL)
         order = _order({"budget": fitted.fit.rules.budget, **choices["order"], "spend": None, "seed": None})
         heading = _heading({**choices["order"], "date": choices.get("date")})
         fitted.report(
@@ -217,7 +203,11 @@ def week(choices: Choices, progress: Progress) -> Result:
     from peerfront.foundation.settings import calendar_day
     from peerfront.study.week import WeekRequest, run_week
 
-    given = {**_given(choices, _WEEK_SETTINGS), "round_cap": choices.get("week_cap")}
+    names = (
+        "budget", "more_coupons", "deadline", "valid_days", "target", "max_per_person", "min_per_person", "reserve",
+        "interviews_per_week",
+    )  # fmt: skip
+    given = {**_given(choices, names), "round_cap": choices.get("week_cap")}
     request = WeekRequest(
         calendar_day("date", choices["date"]) if choices.get("date") else None,
         choices.get("refit") or "auto",
@@ -253,15 +243,12 @@ def _given(choices: Choices, names: Iterable[str]) -> Result:
 
 
 def _order(choices: Choices, *, floors: bool = True) -> "PlanOrder":
+    """The order of a sheet; a forecast knows no floors, and neither a spend nor a seed of one round."""
     from peerfront.study.orders import PlanOrder
 
-    left_out = () if floors else ("at_least", "spend", "seed")
-    settings = _given(choices, (name for name in _ORDER_SETTINGS if name not in left_out))
-    if "at_least" in settings:
-        settings["at_least"] = tuple(settings["at_least"])
-    if choices.get("strata"):
-        settings["strata"] = (choices["strata"],)
-    return PlanOrder(choices["budget"], **settings)
+    names = {each.name for each in fields(PlanOrder)} - (set() if floors else {"at_least", "spend", "seed"})
+    listed = {"strata": (choices["strata"],) if choices.get("strata") else (), "at_least": choices.get("at_least", ())}
+    return PlanOrder(**_given({**choices, **{name: tuple(value) for name, value in listed.items()}}, names))
 
 
 def _heading(choices: Choices) -> "Heading":
@@ -272,18 +259,12 @@ def _heading(choices: Choices) -> "Heading":
     return Heading(choices.get("study") or "", choices.get("date") or date.today().isoformat(), choices.get("round"))
 
 
-def _outputs(
-    paths: Sequence[Path], names: Mapping[Path, tuple[str, ...]] | None = None, *, inputs: Sequence[Path] = ()
-) -> ExitStack:
-    """Lock the outputs until they are written; `names` are the files within outputs that are folders."""
+def _outputs(outputs: Mapping[Path, tuple[str, ...]], *inputs: Path) -> ExitStack:
+    """Lock the outputs until they are written: files, and folders with the names of the files within them."""
     with ExitStack() as held:
-        for path in paths:
-            held.enter_context(claimed(path, (names or {}).get(path, ()), overwrite=True, inputs=inputs))
+        for path, names in outputs.items():
+            held.enter_context(claimed(path, names, overwrite=True, inputs=inputs))
         return held.pop_all()
-
-
-def _tables(tables: Iterable["ResultTable"]) -> list[Result]:
-    return [dict(vars(table)) for table in tables]
 
 
 def _people(table: "pd.DataFrame") -> list[Result]:

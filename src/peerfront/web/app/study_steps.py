@@ -1,7 +1,8 @@
 """The steps of a study in the app: the state of each, how its job is started, and what its page shows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.forms import Form
@@ -15,22 +16,10 @@ from peerfront.foundation.messages import Severity
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder, jobs, serving
-from peerfront.words.commands import (
-    BY_DATE,
-    ESTIMATES,
-    FILES,
-    FORECAST,
-    MODEL,
-    REPORT,
-    SCHEMA,
-    SHEET,
-    WAITING,
-    command_line,
-    commands_of,
-    order_options,
-)
+from peerfront.words import commands
 from peerfront.words.language import language_of_the_user
 
+FormOfStep = TypeVar("FormOfStep", bound=Form)
 STEPS: tuple[tuple[str, Promise | str], ...] = (
     ("file", gettext_lazy("File")),
     ("columns", gettext_lazy("Columns")),
@@ -44,11 +33,11 @@ STEPS: tuple[tuple[str, Promise | str], ...] = (
 """Name of the page and what the menu calls it, in the order of work."""
 _SHORT = 3.0  # seconds to wait for a job before the page shows its progress
 _OUTPUTS = {
-    "fit": (f"{MODEL}/manifest.json",),
-    "sheet": (SHEET,),
-    "forecast": (f"{FORECAST}/summary.csv", f"{BY_DATE}/summary.csv"),
-    "estimates": (f"{ESTIMATES}/estimates.csv",),
-    "report": (REPORT,),
+    "fit": (f"{commands.MODEL}/manifest.json",),
+    "sheet": (commands.SHEET,),
+    "forecast": (f"{commands.FORECAST}/summary.csv", f"{commands.BY_DATE}/summary.csv"),
+    "estimates": (f"{commands.ESTIMATES}/estimates.csv",),
+    "report": (commands.REPORT,),
     "week": ("log.jsonl",),
 }
 
@@ -69,7 +58,7 @@ def state_of(folder: AppFolder, step: str) -> StepState:
     done = any(folder.has(name) for name in _OUTPUTS[step])
     inputs: dict[str, str] = folder.outcome(step).get("inputs", {})
     in_use = (folder.choices.get("file"), folder.choices.get("waiting"))
-    others = any(name.startswith(f"{FILES}/") and name not in in_use for name in inputs)
+    others = any(name.startswith(f"{commands.FILES}/") and name not in in_use for name in inputs)
     changed = others or folder.digests(inputs) != inputs or _ordered_otherwise(folder, step)
     return StepState(done, done and changed)
 
@@ -85,13 +74,13 @@ def sheet_order(folder: AppFolder) -> dict[str, Any]:
 def _ordered_otherwise(folder: AppFolder, step: str) -> bool:
     """Whether a step used another order than the current sheet."""
     order = folder.outcome(step).get("choices", {}).get("order")
-    return bool(order) and order_options(order) != order_options(sheet_order(folder))
+    return bool(order) and commands.order_options(order) != commands.order_options(sheet_order(folder))
 
 
 def _is_read(folder: AppFolder) -> bool:
     """Whether the uploaded file was read to the end with the current choices, so that its people who wait are known."""
     contents = folder.contents
-    if not contents or contents.get("error") or not folder.has(SCHEMA):
+    if not contents or contents.get("error") or not folder.has(commands.SCHEMA):
         return False
     used = [folder.outcome(step).get("choices", {}) for step in ("file", "columns")]
     return any(
@@ -101,12 +90,12 @@ def _is_read(folder: AppFolder) -> bool:
 
 def waiting_file() -> str:
     """The file of the people who wait: a separate one, or the one made from the study's file."""
-    return str(app_folder().choices.get("waiting") or WAITING)
+    return str(app_folder().choices.get("waiting") or commands.WAITING)
 
 
 def nobody_waits() -> bool:
     """Whether nobody waits in the study's file, and there is no separate file."""
-    return waiting_file() == WAITING and app_folder().contents.get("waiting") == 0
+    return waiting_file() == commands.WAITING and app_folder().contents.get("waiting") == 0
 
 
 # The job of a step ---------------------------------------------------------------------------------------------------
@@ -158,9 +147,12 @@ def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
     }
 
 
-def asked_in_the_address(request: HttpRequest, form_class: type[Form]) -> dict[str, str]:
-    """Values of form fields from the page's address, where the link of a remedy puts them."""
-    return {name: request.GET[name] for name in form_class.base_fields if name in request.GET}
+def step_form(request: HttpRequest, form: type[FormOfStep], usual: Mapping[str, Any], **arguments: Any) -> FormOfStep:
+    """The form as sent; otherwise with the usual values, and those that the link of a remedy puts in the address."""
+    if request.method == "POST":
+        return form(request.POST, request.FILES, **arguments)
+    asked = {name: request.GET[name] for name in form.base_fields if name in request.GET}
+    return form(initial={**usual, **asked}, **arguments)
 
 
 def _is_warning(line: Any) -> bool:
@@ -172,7 +164,9 @@ def _commands(outcome: dict[str, Any]) -> list[str]:
         return []
     language = outcome.get("language", "en")
     other = "" if language == language_of_the_user() else language
-    return [command_line(command) for command in commands_of(outcome["work"], outcome["choices"], other)]
+    return [
+        commands.command_line(command) for command in commands.commands_of(outcome["work"], outcome["choices"], other)
+    ]
 
 
 def _fields_to_set(error: Any, form: Form | None) -> list[tuple[str, str, Any]]:

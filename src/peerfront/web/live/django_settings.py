@@ -55,9 +55,12 @@ MIDDLEWARE = [
     "peerfront.web.live.screens.staff_requests.AccessMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
-TEMPLATES = templates("django.contrib.auth.context_processors.auth", "peerfront.web.live.screens.page_frame.study")
+TEMPLATES = templates(
+    "django.contrib.auth.context_processors.auth",
+    "peerfront.web.live.screens.page_frame.study",
+    filters=["peerfront.web.live.screens.page_words"],
+)
 ROOT_URLCONF = "peerfront.web.live.screens.urls"
-WSGI_APPLICATION = "peerfront.web.live.wsgi.application"
 
 # Logins: argon2, at most five wrong passwords, sessions that end after a shift or half an hour without work.
 AUTHENTICATION_BACKENDS = [

@@ -57,8 +57,7 @@ from peerfront.web.live.export_tables import (
     written_ids,
 )
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.waiting import waiting
+from peerfront.web.live.records.database import DatabaseRecords, waiting
 from peerfront.web.live.rules.study_settings import Settings
 
 FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
@@ -201,7 +200,7 @@ def _table_and_ids(settings: Settings) -> tuple[pd.DataFrame, Mapping[str, str]]
 
 
 def waiting_people() -> set[str]:
-    """Who waits for coupons (`records.waiting`)."""
+    """Who waits for coupons (`records.database`)."""
     return set(waiting(study_settings()).values_list("person", flat=True))
 
 

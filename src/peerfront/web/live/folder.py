@@ -11,9 +11,12 @@ logs/           the server's log, without personal data
 
 import ipaddress
 import json
+import logging
 import os
 import re
 import secrets
+import time
+import traceback
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -245,3 +248,21 @@ def postgresql(url: str) -> dict[str, Any]:
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+class WithoutPersonalData(logging.Formatter):
+    """Format a line of a log without the parts of messages and errors that may quote somebody's entry."""
+
+    converter = staticmethod(time.gmtime)  # times in UTC
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = logging.makeLogRecord(record.__dict__ | {"exc_text": None})
+        if not record.name.startswith("peerfront"):
+            # Messages of Django and others quote addresses and users, mostly in their arguments.
+            line.msg, line.args = (str(record.msg) if record.args else "(message left out)"), ()
+        return super().format(line)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is the standard library's
+        kind, _, trace = ei
+        places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
+        return "\n".join([f"{kind.__name__ if kind else 'error'}, at:", *(f"  {place}" for place in places)])

@@ -3,6 +3,7 @@
 No page has inline scripts or styles, so the content security policy allows none.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
 }
 
 
-def templates(*context_processors: str) -> list[dict[str, Any]]:
-    """Templates of the installed parts, with what every page needs in its context."""
+def templates(*context_processors: str, filters: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Templates of the installed parts, with what every page needs in its context, and modules of filters."""
     return [
         {
             "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -40,7 +41,7 @@ def templates(*context_processors: str) -> list[dict[str, Any]]:
                     "django.contrib.messages.context_processors.messages",
                     *context_processors,
                 ],
-                "builtins": ["django.templatetags.i18n", "django.templatetags.static"],
+                "builtins": ["django.templatetags.i18n", "django.templatetags.static", *filters],
             },
         }
     ]

@@ -20,12 +20,13 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from peerfront.data.calendar.dates import EPOCH
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.study import NOBODY, Study
+from peerfront.data.read.dates import EPOCH
+from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.trees import NOBODY
 from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
 from peerfront.web.live.rules.requests import ImportedPerson
 from peerfront.web.live.rules.study_settings import (

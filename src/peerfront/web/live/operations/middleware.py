@@ -2,7 +2,7 @@
 
 The log holds the kind of page, the answer's status and the time it took, and nothing personal: not the address and the
 query, which contain codes and pseudonyms, but the pattern of the address, such as `people/<person>/`; for errors see
-`log_lines`.
+`folder.WithoutPersonalData`.
 """
 
 import logging
@@ -22,7 +22,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from peerfront.foundation.files import make_folder
-from peerfront.web.live.log_lines import WithoutPersonalData
+from peerfront.web.live.folder import WithoutPersonalData
 
 LARGEST_BODY = 2_500_000
 LARGEST_STUDY_FILE = 20_000_000

@@ -12,6 +12,7 @@ from typing import Any
 
 import waitress
 from django.core.checks import run_checks
+from django.core.wsgi import get_wsgi_application
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
@@ -130,10 +131,8 @@ def serve(
     if serious:
         raise SettingError("live_server.checks", faults=serious)
     listening = listen("127.0.0.1" if host == "localhost" else host, port)
-    from peerfront.web.live.wsgi import application
-
     serving = folder.serving
-    server = Server(application, listening, threads=threads, proxy=proxy if serving.tls else None)
+    server = Server(get_wsgi_application(), listening, threads=threads, proxy=proxy if serving.tls else None)
     write_log_to(folder.logs)
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
     for line in _opening_lines(folder, here, host):

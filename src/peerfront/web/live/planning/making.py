@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.calendar.study_calendar import coupon_counts, waiting_people
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import coupon_counts, waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import Message, note, warning
-from peerfront.foundation.progress import Progress, part_of
+from peerfront.foundation.messages import Message, Progress, note, part_of, warning
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model

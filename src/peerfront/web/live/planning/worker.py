@@ -19,7 +19,7 @@ def main(folder: str, job: str) -> None:
     import django
 
     django.setup()
-    from peerfront.web.live.log_lines import WithoutPersonalData
+    from peerfront.web.live.folder import WithoutPersonalData
     from peerfront.web.live.planning.planning_jobs import run
 
     handler = logging.StreamHandler()

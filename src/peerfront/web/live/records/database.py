@@ -3,21 +3,22 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime, time
 from itertools import islice
 from typing import Any, TypeVar, cast
+from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db import models as django_models
+from django.db.models import Max, Q, QuerySet
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.records import models
 from peerfront.web.live.rules import records
-from peerfront.web.live.rules.chain import Link
+from peerfront.web.live.rules.chain import Link, plain_value, value_from
 from peerfront.web.live.rules.events import DecidedBy, Event, PaymentKind
-from peerfront.web.live.rules.stored_events import plain_value, value_from
+from peerfront.web.live.rules.records import R
 from peerfront.web.live.rules.study_settings import Settings
-
-R = TypeVar("R", bound=records.Row)
 
 
 def _answers(data: Any) -> Any:
@@ -35,8 +36,9 @@ _WRITTEN = dict.fromkeys(_READ, plain_value)
 
 
 def _columns(kind: type[records.Row]) -> dict[str, str]:
-    stored = cast(Any, models.FOLLOWING[kind]).STORED
-    return {each.name: stored.get(each.name, each.name) for each in fields(kind)}
+    """The column of each field of a row; a code is in the column of the coupon, if there is none for codes."""
+    columns = {each.name: each.attname for each in models.FOLLOWING[kind]._meta.concrete_fields}
+    return {each.name: columns.get(each.name) or columns["coupon"] for each in fields(cast(Any, kind))}
 
 
 _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
@@ -73,10 +75,9 @@ def columns_of(row: records.Row) -> dict[str, Any]:
     return values
 
 
-def key_columns(row: records.Row) -> dict[str, Any]:
-    """Return the key columns of a row."""
-    names = _COLUMNS[type(row)]
-    return {names[name]: plain_value(getattr(row, name)) for name in row.KEY} or {"id": 1}
+def key_columns(kind: type[records.Row], key: records.Key) -> dict[str, Any]:
+    """Return the columns of a key; the study, which has none, is in row 1."""
+    return {_COLUMNS[kind][name]: value for name, value in zip(kind.KEY, key, strict=True)} or {"id": 1}
 
 
 def table(kind: type[R]) -> Iterator[R]:
@@ -85,24 +86,15 @@ def table(kind: type[R]) -> Iterator[R]:
         yield _row(kind, stored, _read_if_possible)
 
 
-class DatabaseRecords:
+class DatabaseRecords(records.Records):
     """The records in the database. Use it inside the transaction of `recording.answer`, or only to read."""
 
-    def _one(self, kind: type[R], /, **key: Any) -> R | None:
-        rows = models.FOLLOWING[kind]._default_manager.filter(**key).order_by()[:1]  # unsorted, which is faster
+    def one(self, kind: type[R], *key: str | int) -> R | None:
+        columns = key_columns(kind, key)
+        rows = models.FOLLOWING[kind]._default_manager.filter(**columns).order_by()[:1]  # unsorted, which is faster
         return next((row_of(kind, stored) for stored in rows), None)
 
-    def study(self) -> records.StudyRow | None:
-        return self._one(records.StudyRow, pk=1)
-
-    def site(self, site: str) -> records.SiteRow | None:
-        return self._one(records.SiteRow, pk=site)
-
-    def person(self, person: str) -> records.PersonRow | None:
-        return self._one(records.PersonRow, pk=person)
-
-    def _some(self, kind: type[R], keys: Collection[str]) -> dict[str, R]:
-        """The existing rows of a class with these keys, for classes with a single key field."""
+    def some(self, kind: type[R], keys: Collection[str]) -> Mapping[str, R]:
         names = list(keys)
         rows: dict[str, R] = {}
         for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
@@ -110,52 +102,30 @@ class DatabaseRecords:
             rows |= {str(stored.pk): row_of(kind, stored) for stored in part}
         return rows
 
-    def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
-        return self._some(records.PersonRow, people)
-
-    def coupon(self, code: str) -> records.CouponRow | None:
-        return self._one(records.CouponRow, pk=code)
-
-    def coupons(self, codes: Collection[str]) -> Mapping[str, records.CouponRow]:
-        return self._some(records.CouponRow, codes)
-
-    def coupons_of(self, person: str) -> Sequence[records.CouponRow]:
-        held = models.Coupon.objects.filter(holder_id=person)
-        return sorted((row_of(records.CouponRow, stored) for stored in held), key=lambda row: row.code)
-
-    def redemption(self, code: str) -> records.RedemptionRow | None:
-        return self._one(records.RedemptionRow, pk=code)
-
-    def plan(self, plan: int) -> records.PlanRow | None:
-        return self._one(records.PlanRow, pk=plan)
-
-    def plan_line(self, plan: int, person: str) -> records.PlanLineRow | None:
-        return self._one(records.PlanLineRow, plan_id=plan, person_id=person)
-
-    def plan_lines(self, plan: int) -> Sequence[records.PlanLineRow]:
-        lines = models.PlanLine.objects.filter(plan_id=plan)
-        return sorted((row_of(records.PlanLineRow, stored) for stored in lines), key=lambda row: row.person)
-
-    def plan_lines_of(self, person: str) -> Sequence[records.PlanLineRow]:
-        lines = models.PlanLine.objects.filter(person_id=person).order_by("plan_id")
-        return [row_of(records.PlanLineRow, stored) for stored in lines]
-
-    def override(self, round: int, person: str) -> records.OverrideRow | None:
-        return self._one(records.OverrideRow, round=round, person_id=person)
-
-    def decision(self, round: int, person: str) -> records.DecisionRow | None:
-        return self._one(records.DecisionRow, round=round, person_id=person)
-
-    def decisions_of(self, person: str) -> Sequence[records.DecisionRow]:
-        decisions = models.Decision.objects.filter(person_id=person).order_by("round")
-        return [row_of(records.DecisionRow, stored) for stored in decisions]
-
-    def payment(self, code: str, kind: PaymentKind) -> records.PaymentRow | None:
-        return self._one(records.PaymentRow, coupon_id=code, kind=kind.value)
+    def group(self, kind: type[R], field: str, value: str | int) -> Sequence[R]:
+        group = models.FOLLOWING[kind]._default_manager.filter(**{_COLUMNS[kind][field]: value}).order_by()
+        return sorted((row_of(kind, stored) for stored in group), key=lambda row: row.key)
 
     def events_of(self, request_key: str) -> Sequence[Event]:
         stored = models.Event.objects.filter(request_key=request_key).order_by("part")
         return tuple(link_of(event).event for event in stored)
+
+
+def waiting(settings: Settings) -> QuerySet[models.Person]:
+    """Select people who answered, did not withdraw, and have neither coupons nor a decision to get none.
+
+    Of imported people, select only those who came on or after the last day on which coupons were handed out before the
+    import: the others were passed over then, or wanted none.
+    """
+    people = models.Person.objects.filter(withdrawn_at=None, answers__isnull=False, coupons=0, decisions__isnull=True)
+    if not models.Event.objects.filter(kind="person_imported").exists():
+        return people
+    last = models.Coupon.objects.filter(imported=True, holder__isnull=False).aggregate(last=Max("issued_at"))["last"]
+    if last is None:
+        return people
+    zone = ZoneInfo(settings.timezone)
+    begin = datetime.combine(last.astimezone(zone).date(), time.min, zone)
+    return people.filter(Q(imported="") | Q(enrolled_at__gte=begin))
 
 
 def link_of(stored: models.Event) -> Link:

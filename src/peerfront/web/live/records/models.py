@@ -5,11 +5,11 @@ them from the events and compares. Their unique keys carry the invariants whatev
 redemption of a coupon, one payment for a coupon and kind, one decision for a person and round, one event for a request
 and part, and no two events after the same one.
 
-Fields have the names of the row they store (`rules.records`); `ROW` names it, and `STORED` says where a name differs.
+Fields have the names of the row they store (`rules.records`); the field of a coupon's code is `coupon`.
 """
 
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -23,9 +23,6 @@ CODE = 40
 
 class Study(models.Model):
     """The study; a database holds one, in row 1."""
-
-    ROW: ClassVar = records.StudyRow
-    STORED: ClassVar = {"approved_plan": "approved_plan_id"}
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     prefix = models.CharField(max_length=8)
@@ -44,9 +41,6 @@ class Study(models.Model):
 
 
 class Site(models.Model):
-    ROW: ClassVar = records.SiteRow
-    STORED: ClassVar[dict[str, str]] = {}
-
     site = models.CharField(max_length=NAME, primary_key=True)
     name = models.CharField(max_length=100)
 
@@ -58,9 +52,6 @@ class Site(models.Model):
 
 
 class Person(models.Model):
-    ROW: ClassVar = records.PersonRow
-    STORED: ClassVar = {"site": "site_id", "recruiter": "recruiter_id"}
-
     person = models.CharField(max_length=NAME, primary_key=True)
     site = models.ForeignKey(Site, models.PROTECT)
     code = models.CharField(max_length=CODE, unique=True)
@@ -81,9 +72,6 @@ class Person(models.Model):
 
 
 class Coupon(models.Model):
-    ROW: ClassVar = records.CouponRow
-    STORED: ClassVar = {"holder": "holder_id", "site": "site_id"}
-
     code = models.CharField(max_length=CODE, primary_key=True)
     holder = models.ForeignKey(Person, models.PROTECT, null=True, related_name="held")
     site = models.ForeignKey(Site, models.PROTECT)
@@ -101,9 +89,6 @@ class Coupon(models.Model):
 class Redemption(models.Model):
     """A coupon is used once, and a person came with one coupon."""
 
-    ROW: ClassVar = records.RedemptionRow
-    STORED: ClassVar = {"code": "coupon_id", "person": "person_id", "site": "site_id"}
-
     coupon = models.OneToOneField(Coupon, models.PROTECT, primary_key=True)
     person = models.OneToOneField(Person, models.PROTECT)
     at = models.DateTimeField(db_index=True)
@@ -111,9 +96,6 @@ class Redemption(models.Model):
 
 
 class Plan(models.Model):
-    ROW: ClassVar = records.PlanRow
-    STORED: ClassVar[dict[str, str]] = {}
-
     plan = models.IntegerField(primary_key=True)
     model = models.CharField(max_length=NAME)
     seed = models.BigIntegerField()
@@ -124,9 +106,6 @@ class Plan(models.Model):
 
 
 class PlanLine(models.Model):
-    ROW: ClassVar = records.PlanLineRow
-    STORED: ClassVar = {"plan": "plan_id", "person": "person_id"}
-
     plan = models.ForeignKey(Plan, models.PROTECT, related_name="lines")
     person = models.ForeignKey(Person, models.PROTECT, related_name="plan_lines")
     coupons = models.IntegerField()
@@ -142,9 +121,6 @@ class PlanLine(models.Model):
 
 
 class Override(models.Model):
-    ROW: ClassVar = records.OverrideRow
-    STORED: ClassVar = {"person": "person_id"}
-
     round = models.IntegerField()
     person = models.ForeignKey(Person, models.PROTECT, related_name="overrides")
     coupons = models.IntegerField()
@@ -157,9 +133,6 @@ class Override(models.Model):
 
 class Decision(models.Model):
     """Nobody gets coupons twice in a round."""
-
-    ROW: ClassVar = records.DecisionRow
-    STORED: ClassVar = {"person": "person_id"}
 
     round = models.IntegerField()
     person = models.ForeignKey(Person, models.PROTECT, related_name="decisions")
@@ -183,9 +156,6 @@ class Decision(models.Model):
 class Payment(models.Model):
     """Each kind is paid once for a coupon."""
 
-    ROW: ClassVar = records.PaymentRow
-    STORED: ClassVar = {"code": "coupon_id", "person": "person_id", "site": "site_id"}
-
     coupon = models.ForeignKey(Coupon, models.PROTECT, related_name="payments")
     kind = models.CharField(max_length=10)
     person = models.ForeignKey(Person, models.PROTECT, related_name="payments")
@@ -199,9 +169,6 @@ class Payment(models.Model):
 
 
 class Refusal(models.Model):
-    ROW: ClassVar = records.RefusalRow
-    STORED: ClassVar[dict[str, str]] = {}
-
     request_key = models.CharField(max_length=100, primary_key=True)
     action = models.CharField(max_length=30)
     reason = models.CharField(max_length=30)
@@ -210,12 +177,19 @@ class Refusal(models.Model):
     site = models.CharField(max_length=NAME, null=True)
 
 
-FOLLOWING: dict[type[Any], type[models.Model]] = {
-    model.ROW: model
-    for model in (
-        Study, Site, Person, Coupon, Redemption, Plan, PlanLine, Override, Decision, Payment, Refusal,
-    )
-}  # fmt: skip
+FOLLOWING: dict[type[records.Row], type[models.Model]] = {
+    records.StudyRow: Study,
+    records.SiteRow: Site,
+    records.PersonRow: Person,
+    records.CouponRow: Coupon,
+    records.RedemptionRow: Redemption,
+    records.PlanRow: Plan,
+    records.PlanLineRow: PlanLine,
+    records.OverrideRow: Override,
+    records.DecisionRow: Decision,
+    records.PaymentRow: Payment,
+    records.RefusalRow: Refusal,
+}
 """The table of each row that follows from the events."""
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Exists, Subquery
@@ -30,16 +30,16 @@ from peerfront.web.live.rules import records
 from peerfront.web.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
 from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.rules.deciding import Accepted, Answer, decide, is_request_key
-from peerfront.web.live.rules.effects import Contradiction, Effects, effects, key_of
+from peerfront.web.live.rules.effects import Contradiction, Effects, effects
 from peerfront.web.live.rules.events import AnswersErased, Event
+from peerfront.web.live.rules.records import R
 from peerfront.web.live.rules.requests import ImportPeople, Request
-from peerfront.web.live.rules.situation import bad_identifier
+from peerfront.web.live.rules.situation import is_identifier
 
 TRIES = 5
 TRIES_BEFORE = 3
 """How often a large request is decided while others write, before they have to wait for it."""
 _WRITERS = 0x70656572  # number of the PostgreSQL lock of writers
-R = TypeVar("R", bound=records.Row)
 Rows = dict[type, dict[records.Key, Any]]
 
 
@@ -94,9 +94,9 @@ class Writes:
     def write(self) -> None:
         assert connection.in_atomic_block, "rows are written with their events or not at all"
         for each in self.changed:
-            rows = models.FOLLOWING[type(each.row)]._default_manager.filter(**key_columns(each.row))
+            rows = models.FOLLOWING[type(each.row)]._default_manager.filter(**key_columns(type(each.row), each.row.key))
             if rows.update(**each.columns) != 1:
-                raise Contradiction(f"There is no {type(each.row).__name__} {key_of(each.row)} to change.")
+                raise Contradiction(f"There is no {type(each.row).__name__} {each.row.key} to change.")
         for insert in self.new:
             insert.write()
 
@@ -114,7 +114,7 @@ class RequestRecords(DatabaseRecords):
     def _read_study(self, request: Request) -> tuple[int, str]:
         """Read in one statement what every request needs: the study, the site, the last event, and earlier answers."""
         newest = models.Event.objects.order_by("-number")
-        site = None if bad_identifier("site", request.site or "") else request.site  # invalid names are not looked up
+        site = request.site if is_identifier(request.site or "") else None  # invalid names are not looked up
         key = request.key if is_request_key(request.key) else ""
         stored = (
             models.Study.objects.filter(pk=1)
@@ -139,12 +139,12 @@ class RequestRecords(DatabaseRecords):
     def add(self, change: Effects) -> None:
         """Apply an event; raise `Contradiction` if it creates a row that an earlier event has created."""
         for row in change.new:
-            key, rows = key_of(row), self._new.setdefault(type(row), {})
+            key, rows = row.key, self._new.setdefault(type(row), {})
             if key in rows:
                 raise Contradiction(f"There is {type(row).__name__} {key} already.")
             rows[key] = row
         for row in change.changed:
-            key = key_of(row)
+            key = row.key
             is_new = key in self._new.get(type(row), {})
             (self._new if is_new else self._changed).setdefault(type(row), {})[key] = row
 
@@ -175,50 +175,35 @@ class RequestRecords(DatabaseRecords):
         if self._new or self._changed:
             self.writes().write()
 
-    def _one(self, kind: type[R], /, **key: Any) -> R | None:
-        place = () if kind is records.StudyRow else tuple(key.values())
+    def one(self, kind: type[R], *key: str | int) -> R | None:
+        if kind is records.CouponRow:
+            self._read_coupon(str(key[0]))
         for rows in (self._new, self._changed):
-            if (row := rows.get(kind, {}).get(place)) is not None:
+            if (row := rows.get(kind, {}).get(key)) is not None:
                 return cast(R, row)
         read = self._read.setdefault(kind, {})
-        if place not in read:
-            read[place] = super()._one(kind, **key)
-        return cast(R | None, read[place])
+        if key not in read:
+            read[key] = super().one(kind, *key)
+        return cast(R | None, read[key])
 
-    def coupon(self, code: str) -> records.CouponRow | None:
+    def _read_coupon(self, code: str) -> None:
         """Read a coupon together with its redemption, which is always needed next."""
-        if code not in {place[0] for kind in (self._new, self._changed) for place in kind.get(records.CouponRow, {})}:
-            stored = models.Coupon.objects.filter(pk=code).select_related("redemption").order_by().first()
-            used = None if stored is None else getattr(stored, "redemption", None)
-            coupon = None if stored is None else row_of(records.CouponRow, stored)
-            self._read.setdefault(records.CouponRow, {}).setdefault((code,), coupon)
-            redemption = None if used is None else row_of(records.RedemptionRow, used)
-            self._read.setdefault(records.RedemptionRow, {}).setdefault((code,), redemption)
-        return super().coupon(code)
+        if any((code,) in rows.get(records.CouponRow, {}) for rows in (self._new, self._changed, self._read)):
+            return
+        stored = models.Coupon.objects.filter(pk=code).select_related("redemption").order_by().first()
+        used = None if stored is None else getattr(stored, "redemption", None)
+        coupon = None if stored is None else row_of(records.CouponRow, stored)
+        self._read.setdefault(records.CouponRow, {})[code,] = coupon
+        redemption = None if used is None else row_of(records.RedemptionRow, used)
+        self._read.setdefault(records.RedemptionRow, {}).setdefault((code,), redemption)
 
-    def people(self, people: Collection[str]) -> Mapping[str, records.PersonRow]:
+    def some(self, kind: type[R], keys: Collection[str]) -> Mapping[str, R]:
         self._write_pending()
-        return super().people(people)
+        return super().some(kind, keys)
 
-    def coupons(self, codes: Collection[str]) -> Mapping[str, records.CouponRow]:
+    def group(self, kind: type[R], field: str, value: str | int) -> Sequence[R]:
         self._write_pending()
-        return super().coupons(codes)
-
-    def coupons_of(self, person: str) -> Sequence[records.CouponRow]:
-        self._write_pending()
-        return super().coupons_of(person)
-
-    def plan_lines(self, plan: int) -> Sequence[records.PlanLineRow]:
-        self._write_pending()
-        return super().plan_lines(plan)
-
-    def plan_lines_of(self, person: str) -> Sequence[records.PlanLineRow]:
-        self._write_pending()
-        return super().plan_lines_of(person)
-
-    def decisions_of(self, person: str) -> Sequence[records.DecisionRow]:
-        self._write_pending()
-        return super().decisions_of(person)
+        return super().group(kind, field, value)
 
     def events_of(self, request_key: str) -> Sequence[Event]:
         return self._events[request_key] if request_key in self._events else super().events_of(request_key)

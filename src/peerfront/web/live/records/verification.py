@@ -13,7 +13,7 @@ from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, table
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import FIRST, Link, checked
-from peerfront.web.live.rules.effects import Contradiction, key_of
+from peerfront.web.live.rules.effects import Contradiction
 from peerfront.web.live.rules.journal import State, rebuild
 
 _MOST_LISTED = 20
@@ -101,11 +101,11 @@ def compare(state: State) -> tuple[int, list[Message]]:
         expected, name = dict(state.table(kind)), models.FOLLOWING[kind]._meta.verbose_name
         for row in table(kind):
             rows += 1
-            follows = expected.pop(key_of(row), None)
+            follows = expected.pop(row.key, None)
             if follows is None:
-                faults.append(note("live_records.no_event", row=f"{name} {_named(key_of(row))}"))
+                faults.append(note("live_records.no_event", row=f"{name} {_named(row.key)}"))
             elif follows != row:
-                where = f"{name} {_named(key_of(row))}"
+                where = f"{name} {_named(row.key)}"
                 faults.append(note("live_records.row_differs", row=where, columns=_difference(row, follows)))
         faults += [note("live_records.row_missing", row=f"{name} {_named(key)}") for key in expected]
     return rows, faults

@@ -5,7 +5,7 @@ access to pages and the terms of the audit are derived from it. To add an action
 
 - declare it here;
 - if it changes records: add its request (`requests`), its event (`events`) with its effect on the rows (`effects`), and
-  its rule (a function marked with `rule_of`); otherwise it is noted in the audit, and needs none of these;
+  its rule (a function marked with `rule`); otherwise it is noted in the audit, and needs none of these;
 - write its page, with an address in `screens`, and its sentence in `words/messages/live_audit.toml`, under the name of
   the event or of the noted action.
 """

@@ -1,4 +1,6 @@
-"""The hash chain of events, and how answers are erased from it without breaking it.
+"""Events as they are stored: as plain data, in a hash chain, from which answers can be erased without breaking it.
+
+The names of facts (`KINDS`) and of their fields stand in every study's records: never rename one, add new ones.
 
 Each link holds the hash of its content and of the link before (the idea of `foundation.chained_log`, for rows of a
 database). Changing, removing, adding or swapping an event breaks the chain. Somebody who also rewrites everything after
@@ -12,10 +14,18 @@ changed them. When they are erased, the salt is erased too, and the commitment r
 even a guess can be checked. For the same reason digests of requests leave these texts out (`events.ERASABLE`).
 """
 
+import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from datetime import UTC, date, datetime
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
@@ -30,26 +40,148 @@ from peerfront.web.live.rules.events import (
     PersonImported,
     PlannedCoupons,
     PlanProposed,
+    Stamp,
 )
-from peerfront.web.live.rules.stored_events import KINDS, event_data, event_from
 
+KINDS: dict[str, type] = {re.sub("(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in typing.get_args(Fact)}
+"""Facts by the names under which they are stored: `CouponScanned` is a coupon_scanned."""
+T = TypeVar("T")
+_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def kind_of(fact: Fact) -> str:
+    """Return the name under which a fact is stored."""
+    return _NAMES[type(fact)]
+
+
+def event_data(event: Event) -> dict[str, Any]:
+    """Write an event as plain data: its stamp, its part, the kind of its fact and the fact."""
+    return {
+        "stamp": plain_value(event.stamp),
+        "part": event.part,
+        "kind": kind_of(event.fact),
+        "fact": plain_value(event.fact),
+    }
+
+
+def event_from(data: Mapping[str, Any]) -> Event:
+    """Read an event from plain data; refuse data that no event gives."""
+    if not isinstance(data, Mapping) or data.keys() != {"stamp", "part", "kind", "fact"}:
+        raise DataFileError("live_events.no_event", data=_cut(data))
+    kind = KINDS.get(data["kind"]) if isinstance(data["kind"], str) else None
+    if kind is None:
+        raise DataFileError("live_events.no_such_kind", kind=_cut(data["kind"]))
+    return Event(
+        cast(Stamp, _read(data["stamp"], _form(Stamp), "stamp")),
+        cast(int, _read(data["part"], _form(int), "part")),
+        cast(Fact, _read(data["fact"], _form(kind), "fact")),
+    )
+
+
+def plain_value(value: Any) -> Any:
+    """Write a value of our dataclasses as plain data; times are in UTC, so that each has one spelling."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain_value(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [plain_value(each) for each in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        try:
+            return value.astimezone(UTC).isoformat(timespec="microseconds")
+        except OverflowError:  # a time that UTC cannot express is refused later, but its request still needs a digest
+            return value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    assert value is None or isinstance(value, str | int | float), f"{value!r} cannot be stored"
+    return value
+
+
+def digest_data(value: Any) -> Any:
+    """Write a request as plain data, without the server's own parts and without texts that can be erased."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        included = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
+        return {each.name: digest_data(getattr(value, each.name)) for each in included}
+    return [digest_data(each) for each in value] if isinstance(value, tuple) else plain_value(value)
+
+
+def value_from(data: Any, kind: type[T]) -> T:
+    """Read a value of one of our dataclasses from plain data; refuse data that none gives."""
+    return cast(T, _read(data, _form(cast(Any, kind)), kind.__name__))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a type is read from plain data."""
+
+    kind: Any
+    optional: bool = False
+    items: "tuple[_Form, ...]" = ()
+    """Of a tuple: the form of each item, or of all."""
+    any_length: bool = False
+    fields: "Mapping[str, _Form] | None" = None
+    """Of a dataclass."""
+
+
+@cache
+def _form(kind: Any) -> _Form:
+    """The form of a type; cached, because a chain has many events."""
+    parts = typing.get_args(kind)
+    if isinstance(kind, types.UnionType):
+        return replace(_form(next(each for each in parts if each is not types.NoneType)), optional=True)
+    if typing.get_origin(kind) is tuple:
+        items = tuple(_form(each) for each in parts if each is not Ellipsis)
+        return _Form(tuple, items=items, any_length=parts[-1] is Ellipsis)
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return _Form(kind, fields={each.name: _form(hints[each.name]) for each in dataclasses.fields(kind)})
+    return _Form(kind)
+
+
+def _read(data: Any, form: _Form, place: str) -> Any:
+    """Read a value from plain data; refuse data that do not fit its form, and say where they are."""
+    kind = form.kind
+    if data is None and form.optional:
+        return None
+    if form.fields is not None:
+        if isinstance(data, Mapping) and data.keys() == form.fields.keys():
+            return kind(**{name: _read(data[name], each, f"{place}.{name}") for name, each in form.fields.items()})
+    elif kind is tuple:
+        if isinstance(data, list) and (form.any_length or len(data) == len(form.items)):
+            items = form.items * len(data) if form.any_length else form.items
+            return tuple(_read(each, items[index], f"{place}[{index}]") for index, each in enumerate(data))
+    elif type(data) is kind or (kind is float and type(data) is int):
+        return kind(data)
+    elif isinstance(data, str) and issubclass(kind, Enum | date):
+        with suppress(ValueError):
+            value = kind(data) if issubclass(kind, Enum) else kind.fromisoformat(data)
+            if kind is not datetime or value.tzinfo is not None:
+                return value
+    raise DataFileError("live_events.bad_value", place=place, data=_cut(data))
+
+
+def _cut(data: Any) -> str:
+    return repr(data)[:100]
+
+
+E = TypeVar("E", AnswersRecorded, AnswersCorrected, PersonImported, CouponsIssued, PlannedCoupons)
 Erasable = AnswersRecorded | AnswersCorrected | PersonImported | CouponsIssued | PlannedCoupons
 """What holds texts of one person that can be erased: a fact, or a line of a plan."""
-T = TypeVar("T", AnswersRecorded, AnswersCorrected, PersonImported, CouponsIssued, PlannedCoupons)
-
 _ANSWERS: dict[str, Any] = {"answers": None}
 _DECISION: dict[str, Any] = {"stratum": "", "reason": ""}
-ERASED: dict[type, dict[str, Any]] = {
+_ERASED: dict[type, dict[str, Any]] = {
     AnswersRecorded: _ANSWERS,
     AnswersCorrected: _ANSWERS,
     PersonImported: _ANSWERS,
     CouponsIssued: _DECISION,
-    PlanProposed: _DECISION,
+    PlannedCoupons: _DECISION,
 }
-"""By kind of fact: the texts that can be erased, and what stands there afterwards; those of a plan are in its lines."""
+"""The texts that can be erased, and what stands there afterwards."""
+KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in _ERASED or kind is PlanProposed)
+"""Stored kinds of events that hold answers, or texts that reveal them; those of a plan are in its lines."""
 
 
-def committed(part: T, salt: str) -> T:
+def committed(part: E, salt: str) -> E:
     """Add a salt, and the commitment to the texts that can be erased."""
     return replace(part, salt=salt, commitment=commitment(salt, **texts(part)))
 
@@ -61,69 +193,59 @@ def commitment(salt: str, **texts: Any) -> str:
 
 def texts(part: Erasable) -> dict[str, Any]:
     """Return the texts that can be erased, by name."""
-    return {name: getattr(part, name) for name in _once_erased(part)}
+    return {name: getattr(part, name) for name in _ERASED[type(part)]}
 
 
 def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
     """List the parts of a fact that have a commitment and texts that can be erased."""
-    if isinstance(fact, PlanProposed):
-        return tuple(line for line in fact.lines if line.commitment)
-    if isinstance(fact, Erasable) and fact.commitment:
-        return (fact,)
-    return ()
+    parts = fact.lines if isinstance(fact, PlanProposed) else (fact,)
+    return tuple(part for part in parts if isinstance(part, Erasable) and part.commitment)
 
 
-def fault_of_texts(fact: Fact) -> Message | None:
+def _fault_of_texts(fact: Fact) -> Message | None:
     """Say what is wrong if texts of a fact were changed; None if they are as recorded, or erased."""
     for part in erasable_parts(fact):
         stored = texts(part)
         names = list(stored)
-        if not part.salt and stored != _once_erased(part):
+        if not part.salt and stored != _ERASED[type(part)]:
             return note("live_events.no_salt", names=names)
         if part.salt and part.commitment != commitment(part.salt, **stored):
             return note("live_events.wrong_commitment", names=names)
     return None
 
 
-def erased_data(data: Mapping[str, Any], person: str) -> dict[str, Any]:
+def erased_data(data: dict[str, Any], person: str) -> dict[str, Any]:
     """Erase the texts that reveal a person's answers from an event as plain data; everything hashed stays."""
-    fact = data["fact"]
-    kind = KINDS[data["kind"]]
-    if kind is PlanProposed:
-        fact = {**fact, "lines": [_erased(line, _DECISION, person) for line in fact["lines"]]}
-    elif kind in ERASED:
-        fact = _erased(fact, ERASED[kind], person)
-    return {**data, "fact": fact}
+
+    def change(part: dict[str, Any], erased: dict[str, Any]) -> dict[str, Any]:
+        return {**part, **erased, "salt": ""} if part["person"] == person else part
+
+    return cast(dict[str, Any], _with_parts(data, change))
 
 
-def hashed_data(data: Any) -> Any:
-    """Leave the texts behind commitments out of an event as plain data; return data that are no event unchanged."""
+def _hashed_data(data: Any) -> Any:
+    """Leave the texts behind commitments out of an event as plain data."""
+    return _with_parts(
+        data, lambda part, erased: {name: value for name, value in part.items() if name not in {*erased, "salt"}}
+    )
+
+
+def _with_parts(data: Any, change: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Any:
+    """Change the parts of an event as plain data that have a commitment; return data that are no event unchanged."""
     if not isinstance(data, dict) or not isinstance(fact := data.get("fact"), dict):
         return data
+
+    def changed(part: Any, kind: type) -> Any:
+        return change(part, _ERASED[kind]) if isinstance(part, dict) and part.get("commitment") else part
+
     kind = KINDS.get(data["kind"], object) if isinstance(data.get("kind"), str) else object
     if kind is PlanProposed and isinstance(fact.get("lines"), list):
-        return {**data, "fact": {**fact, "lines": [_hashed(line, _DECISION) for line in fact["lines"]]}}
-    return {**data, "fact": _hashed(fact, ERASED[kind])} if kind in ERASED else data
-
-
-def _once_erased(part: Erasable) -> dict[str, Any]:
-    return _DECISION if isinstance(part, PlannedCoupons) else ERASED[type(part)]
-
-
-def _erased(part: Mapping[str, Any], erased: Mapping[str, Any], person: str) -> Mapping[str, Any]:
-    return {**part, **erased, "salt": ""} if part["person"] == person and part.get("commitment") else part
-
-
-def _hashed(part: Any, erased: Mapping[str, Any]) -> Any:
-    if not isinstance(part, dict) or not part.get("commitment"):
-        return part
-    return {name: value for name, value in part.items() if name not in erased and name != "salt"}
+        return {**data, "fact": {**fact, "lines": [changed(line, PlannedCoupons) for line in fact["lines"]]}}
+    return {**data, "fact": changed(fact, kind)} if kind in _ERASED else data
 
 
 FIRST = "0" * 64
 """What stands for the hash before the first event."""
-KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in ERASED)
-"""Stored kinds of events that hold answers, or texts that reveal them."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +285,7 @@ def checked(links: Iterable[Link]) -> list[Event]:
             why = note("live_events.wrong_hash")
         else:
             events.append(link.event)
-            why = fault_of_texts(events[-1].fact)
+            why = _fault_of_texts(events[-1].fact)
         if why is not None:
             raise DataFileError("live_events.changed", number=number, why=why)
         before = link.hash
@@ -176,8 +298,6 @@ def erased(link: Link, person: str) -> Link:
 
     Whoever records `AnswersErased` replaces all links of `KINDS_WITH_ANSWERS` by this, in the same transaction.
     """
-    if link.data["kind"] not in KINDS_WITH_ANSWERS:
-        return link
     return replace(link, data=erased_data(link.data, person))
 
 
@@ -195,5 +315,5 @@ def _check_erased(events: list[Event]) -> None:
 
 
 def _hash(number: int, before: str, data: dict[str, Any]) -> str:
-    event = hashed_data(data)
+    event = _hashed_data(data)
     return hashlib.sha256(one_spelling({"number": number, "before": before, "event": event})).hexdigest()

@@ -15,17 +15,17 @@ A refusal has an event, too, so step 3 is the same for it.
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
-from peerfront.web.live.rules.chain import erasable_parts, texts
+from peerfront.web.live.rules.chain import digest_data, erasable_parts, texts
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
 from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
-from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
+from peerfront.web.live.rules.refusals import Reason, Refusal, Refuse, refusal
 from peerfront.web.live.rules.requests import (
     BeginStudy,
     CorrectAnswers,
@@ -35,9 +35,7 @@ from peerfront.web.live.rules.requests import (
     Request,
     Wish,
 )
-from peerfront.web.live.rules.situation import RULES, Outcome, Situation, bad_identifier, find_coupon
-from peerfront.web.live.rules.stored_events import digest_data
-from peerfront.web.live.rules.study_settings import Settings
+from peerfront.web.live.rules.situation import RULES, Situation, check_identifier, find_coupon, is_identifier
 
 STEP_BACK = timedelta(minutes=5)
 """Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
@@ -65,10 +63,6 @@ class Refused:
     def reason(self) -> Reason:
         return self.refusal.reason
 
-    @property
-    def what_to_do(self) -> str:
-        return self.refusal.what_to_do
-
 
 Answer = Accepted | Refused
 
@@ -83,16 +77,19 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     recorded = tuple(records.events_of(request.key))
     if recorded:
         return _same_answer(request, recorded)
-    study = records.study()
-    outcome = _refused_before(records, study, request, now) or _outcome(records, study, request, now, draw_code)
-    at = now if study is None or isinstance(outcome, Refusal) else max(now, study.last_time)
-    member = request.member
-    at_a_site = request.wish.action.declared.scope is not Scope.STUDY and not bad_identifier("site", request.site or "")
+    study, member = records.study(), request.member
+    at_a_site = request.wish.action.declared.scope is not Scope.STUDY and is_identifier(request.site or "")
     site = request.site if at_a_site else None
-    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), at, request.key, digest_of(request))
-    if isinstance(outcome, Refusal):
-        return Refused(outcome, (Event(stamp, 1, _refused_fact(records, study, request, outcome)),))
-    return Accepted(tuple(Event(stamp, part, fact) for part, fact in enumerate(outcome, start=1)))
+    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), now, request.key, digest_of(request))
+    try:
+        _check_request(records, study, request, now)
+        facts = _facts(records, study, request, now, draw_code)
+    except Refuse as refused:
+        fact = _refused_fact(records, study, request, refused.refusal)
+        return Refused(refused.refusal, (Event(stamp, 1, fact),))
+    if study is not None:
+        stamp = replace(stamp, server_time=max(now, study.last_time))
+    return Accepted(tuple(Event(stamp, part, fact) for part, fact in enumerate(facts, start=1)))
 
 
 def is_request_key(text: str) -> bool:
@@ -141,52 +138,41 @@ def _in_order(answers: Answers | None) -> Answers | None:
     return None if answers is None else tuple(sorted(answers))
 
 
-def _refused_before(records: Records, study: StudyRow | None, request: Request, now: datetime) -> Refusal | None:
+def _check_request(records: Records, study: StudyRow | None, request: Request, now: datetime) -> None:
     """Refuse requests beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     scope = action.declared.scope
     if not is_allowed(action, member.role, own_site=True):
         allowed = ", ".join(role.value for role in roles_allowed(action))
-        return refusal(Reason.ROLE, role=member.role.value, action=action.value, allowed=allowed)
-    if action is Action.BEGIN_STUDY:
-        if study is not None:
-            return refusal(Reason.BEGUN)
-    elif study is None:
-        return refusal(Reason.NOT_BEGUN)
-    concerned = None if scope is Scope.STUDY else request.site
-    if concerned is not None and (bad := bad_identifier("site", concerned)):
-        return bad
-    if (concerned is not None or scope is Scope.STUDY) and not is_allowed(
-        action, member.role, own_site=member.covers(concerned)
-    ):
-        if concerned is None:
-            return refusal(Reason.WHOLE_STUDY, own_site=member.site)
-        return refusal(Reason.SITE, site=concerned, own_site=member.site)
-    if scope is not Scope.STUDY and (
-        (scope is Scope.SITE and request.site is None)
-        or (request.site is not None and records.site(request.site) is None)
-    ):
-        return refusal(Reason.NO_SITE, site=request.site or "")
-    if study is None:
-        return None
-    return _bad_clock(study.settings, request, now) or _server_stepped_back(study, now)
+        raise Refuse(Reason.ROLE, role=member.role.value, action=action.value, allowed=allowed)
+    if action is Action.BEGIN_STUDY and study is not None:
+        raise Refuse(Reason.BEGUN)
+    if action is not Action.BEGIN_STUDY and study is None:
+        raise Refuse(Reason.NOT_BEGUN)
+    if scope is Scope.STUDY:
+        if not is_allowed(action, member.role, own_site=member.covers(None)):
+            raise Refuse(Reason.WHOLE_STUDY, own_site=member.site)
+    elif request.site is not None:
+        check_identifier("site", request.site)
+        if not is_allowed(action, member.role, own_site=member.covers(request.site)):
+            raise Refuse(Reason.SITE, site=request.site, own_site=member.site)
+        if records.site(request.site) is None:
+            raise Refuse(Reason.NO_SITE, site=request.site)
+    elif scope is Scope.SITE:
+        raise Refuse(Reason.NO_SITE, site="")
+    if study is not None:
+        _check_clocks(study, request, now)
 
 
-def _bad_clock(settings: Settings, request: Request, now: datetime) -> Refusal | None:
+def _check_clocks(study: StudyRow, request: Request, now: datetime) -> None:
     """Refuse a request if the device's clock or the server's must be wrong; all other rules use the server's time."""
+    ahead = timedelta(minutes=study.settings.clock_ahead_minutes)
+    behind = timedelta(hours=study.settings.clock_behind_hours)
     device = request.device_time
-    if device is None:
-        return None
-    ahead, behind = timedelta(minutes=settings.clock_ahead_minutes), timedelta(hours=settings.clock_behind_hours)
-    if -behind <= device - now <= ahead:
-        return None
-    return refusal(Reason.CLOCK, device_time=_minute(device), server_time=_minute(now))
-
-
-def _server_stepped_back(study: StudyRow, now: datetime) -> Refusal | None:
-    if now >= study.last_time - STEP_BACK:
-        return None
-    return refusal(Reason.SERVER_CLOCK, server_time=_minute(now), last_time=_minute(study.last_time))
+    if device is not None and not -behind <= device - now <= ahead:
+        raise Refuse(Reason.CLOCK, device_time=_minute(device), server_time=_minute(now))
+    if now < study.last_time - STEP_BACK:
+        raise Refuse(Reason.SERVER_CLOCK, server_time=_minute(now), last_time=_minute(study.last_time))
 
 
 def _storable(device_time: datetime | None) -> datetime | None:
@@ -198,15 +184,15 @@ def _minute(at: datetime) -> str:
     return at.isoformat(sep=" ", timespec="minutes")
 
 
-def _outcome(
+def _facts(
     records: Records, study: StudyRow | None, request: Request, now: datetime, draw_code: Callable[[str], str]
-) -> Outcome:
+) -> tuple[Fact, ...]:
     wish = request.wish
     if isinstance(wish, BeginStudy):
         return study_rules.begin_study(wish)
     assert study is not None, "refused before"
     situation = Situation(records, study, request, max(now, study.last_time), draw_code)
-    return RULES[type(wish)].decide(situation, wish)
+    return RULES[type(wish)](situation, wish)
 
 
 def _refused_fact(records: Records, study: StudyRow | None, request: Request, refused: Refusal) -> Fact:

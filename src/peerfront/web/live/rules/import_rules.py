@@ -7,14 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.chain import commitment, committed
-from peerfront.web.live.rules.events import ActionNoted, ImportedCoupon, PaymentKind, PersonImported
-from peerfront.web.live.rules.person_rules import bad_answers
+from peerfront.web.live.rules.chain import commitment, committed, digest_data
+from peerfront.web.live.rules.events import ActionNoted, Fact, ImportedCoupon, PaymentKind, PersonImported
+from peerfront.web.live.rules.person_rules import LARGEST_NETWORK, check_answers
 from peerfront.web.live.rules.records import CouponRow, PersonRow
-from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
+from peerfront.web.live.rules.refusals import Reason, Refuse
 from peerfront.web.live.rules.requests import ImportedPerson, ImportPeople
-from peerfront.web.live.rules.situation import Outcome, Situation, bad_identifier, bad_text, out_of_range, rule_of
-from peerfront.web.live.rules.stored_events import digest_data
+from peerfront.web.live.rules.situation import Situation, check_range, check_text, is_identifier, rule
 from peerfront.web.live.rules.study_settings import LONGEST_DAYS
 
 MOST_PEOPLE = 100_000
@@ -23,27 +22,20 @@ MOST_COUPONS = 1_000
 EARLIEST_YEAR = 1900
 
 
-@rule_of(ImportPeople, ActionNoted, PersonImported)
-def import_people(situation: Situation, wish: ImportPeople) -> Outcome:
+@rule
+def import_people(situation: Situation, wish: ImportPeople) -> tuple[Fact, ...]:
     """Add people who are not in the study yet, recruiters first; refuse a file that contradicts what is recorded.
 
     Refusals quote only ids and numbers: the column of codes may hold names.
     """
-    if bad := bad_text("source", wish.source, longest=100) or out_of_range(
-        "number_of_people", len(wish.people), 1, MOST_PEOPLE
-    ):
-        return bad
-    entries = _read(situation, wish.people)
-    ordered = entries if isinstance(entries, Refusal) else _recruiters_first(entries)
-    if isinstance(ordered, Refusal):
-        return ordered
+    check_text("source", wish.source, longest=100)
+    check_range("number_of_people", len(wish.people), 1, MOST_PEOPLE)
+    ordered = _recruiters_first(_read(situation, wish.people))
     named = {each.person for each in ordered} | {each.recruiter for each in ordered if each.recruiter is not None}
     existing = situation.records.people(sorted(named))
     new = _new_people(situation, ordered, existing)
-    if isinstance(new, Refusal):
-        return new
-    if refused := _bad_recruiter(new, existing) or _bad_codes(situation, new):
-        return refused
+    _check_recruiters(new, existing)
+    _check_codes(situation, new)
     given = {coupon.code for each in new for coupon in each.coupons} | {each.code for each in new}
     drawn = iter(situation.unknown_codes(sum(not each.code for each in new), besides=given))
     counts = (("imported", str(len(new))), ("there_before", str(len(ordered) - len(new))))
@@ -80,48 +72,51 @@ def _is_unchanged(row: PersonRow, entry: ImportedPerson) -> bool:
     return not of_answers or commitment(of_answers[0], answers=entry.answers).startswith(of_answers[1])
 
 
-def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
+def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson]:
     """Convert entries to their stored form: times in UTC, codes in one spelling, lists in order."""
     entries, names = [], set()
     for number, given in enumerate(people, start=1):
-        entry = _entry(situation, given)
-        if isinstance(entry, str):
-            return refusal(Reason.IMPORT_ENTRY, entry=number, name=entry)
+        try:
+            entry = _entry(situation, given)
+        except _BadEntry as bad:
+            raise Refuse(Reason.IMPORT_ENTRY, entry=number, name=bad) from None
         if entry.person in names:
-            return refusal(Reason.IMPORT_PERSON_TWICE, person=entry.person)
+            raise Refuse(Reason.IMPORT_PERSON_TWICE, person=entry.person)
         names.add(entry.person)
         entries.append(entry)
     for site in sorted({entry.site for entry in entries}):
         if situation.records.site(site) is None:
-            return refusal(Reason.NO_SITE, site=site)
+            raise Refuse(Reason.NO_SITE, site=site)
     return entries
 
 
-def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
-    """Convert an entry to its stored form, or name what cannot be used in it."""
+class _BadEntry(Exception):
+    """What cannot be used in an entry."""
+
+
+def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson:
+    """Convert an entry to its stored form."""
     for name, text in (("person", given.person), ("site", given.site), ("recruiter", given.recruiter)):
-        if text is not None and bad_identifier(name, text):
-            return name
+        if text is not None and not is_identifier(text):
+            raise _BadEntry(name)
     if not _is_past(situation, given.enrolled_at):
-        return "enrolment_time"
-    if bad_answers((), given.network_size):
-        return "network_size"
-    answers = given.answers or ()
-    if bad_answers(answers, None) or any(_unstorable(text) for each in answers for text in each):
-        return "answers"
+        raise _BadEntry("enrolment_time")
+    if given.network_size is not None and not 0 <= given.network_size <= LARGEST_NETWORK:
+        raise _BadEntry("network_size")
+    try:
+        check_answers(given.answers or (), None)
+    except Refuse:
+        raise _BadEntry("answers") from None
+    if any(_unstorable(text) for each in given.answers or () for text in each):
+        raise _BadEntry("answers")
     if given.recruiter is None and PaymentKind.RECRUITING in given.paid:
-        return "payments"
+        raise _BadEntry("payments")
     code = situation.stored_code(given.code) if given.code.strip() else ""
     if code is None:
-        return "code"
+        raise _BadEntry("code")
     if len(given.coupons) > MOST_COUPONS:
-        return "coupons"
-    coupons: list[ImportedCoupon] = []
-    for each in given.coupons:
-        coupon = _coupon(situation, each)
-        if isinstance(coupon, str):
-            return coupon
-        coupons.append(coupon)
+        raise _BadEntry("coupons")
+    coupons = [_coupon(situation, each) for each in given.coupons]
     return replace(
         given,
         code=code,
@@ -132,17 +127,17 @@ def _entry(situation: Situation, given: ImportedPerson) -> ImportedPerson | str:
     )
 
 
-def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon | str:
-    """Convert a coupon to its stored form, or name what cannot be used in it."""
+def _coupon(situation: Situation, given: ImportedCoupon) -> ImportedCoupon:
+    """Convert a coupon to its stored form."""
     code = situation.stored_code(given.code)
     if code is None:
-        return "coupon_code"
+        raise _BadEntry("coupon_code")
     if not _is_past(situation, given.issued_at):
-        return "issue_time"
+        raise _BadEntry("issue_time")
     if not date(EARLIEST_YEAR, 1, 1) <= given.first_day <= given.last_day:
-        return "first_day"
+        raise _BadEntry("first_day")
     if given.last_day > situation.today + timedelta(days=LONGEST_DAYS):
-        return "last_day"
+        raise _BadEntry("last_day")
     return replace(given, code=code, issued_at=given.issued_at.astimezone(UTC))
 
 
@@ -158,7 +153,7 @@ def _is_past(situation: Situation, at: datetime) -> bool:
     return EARLIEST_YEAR <= at.year <= situation.today.year + 1 and situation.day(at) <= situation.today
 
 
-def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson] | Refusal:
+def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]:
     """Sort entries so that everybody comes after their recruiter; refuse a cycle."""
     by_name = {entry.person: entry for entry in entries}
     placed: dict[str, ImportedPerson] = {}
@@ -167,7 +162,7 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
         upwards: ImportedPerson | None = entry
         while upwards is not None and upwards.person not in placed:
             if upwards.person in path:
-                return refusal(Reason.IMPORT_CYCLE, person=upwards.person)
+                raise Refuse(Reason.IMPORT_CYCLE, person=upwards.person)
             path[upwards.person] = upwards
             upwards = None if upwards.recruiter is None else by_name.get(upwards.recruiter)
         placed |= reversed(path.items())
@@ -176,7 +171,7 @@ def _recruiters_first(entries: Sequence[ImportedPerson]) -> list[ImportedPerson]
 
 def _new_people(
     situation: Situation, entries: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]
-) -> list[ImportedPerson] | Refusal:
+) -> list[ImportedPerson]:
     """Select people who are not in the study; refuse a file that differs about one who is."""
     new = []
     for entry in entries:
@@ -184,7 +179,7 @@ def _new_people(
         if row is None:
             new.append(entry)
         elif not _is_unchanged(row, entry) and (name := _difference(situation, row, entry)):
-            return refusal(Reason.IMPORT_CONFLICT, person=entry.person, name=name)
+            raise Refuse(Reason.IMPORT_CONFLICT, person=entry.person, name=name)
     return new
 
 
@@ -208,15 +203,14 @@ def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> 
     return next((name for name, is_same in same.items() if not is_same), None)
 
 
-def _bad_recruiter(new: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]) -> Refusal | None:
+def _check_recruiters(new: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]) -> None:
     there = existing.keys() | {entry.person for entry in new}
     for entry in new:
         if entry.recruiter is not None and entry.recruiter not in there:
-            return refusal(Reason.IMPORT_RECRUITER, person=entry.person, recruiter=entry.recruiter)
-    return None
+            raise Refuse(Reason.IMPORT_RECRUITER, person=entry.person, recruiter=entry.recruiter)
 
 
-def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal | None:
+def _check_codes(situation: Situation, new: Sequence[ImportedPerson]) -> None:
     """Refuse codes that are issued twice, used twice, or used by somebody else's recruit."""
     named = {coupon.code for entry in new for coupon in entry.coupons} | {entry.code for entry in new if entry.code}
     existing = situation.records.coupons(sorted(named))
@@ -225,7 +219,7 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
     for entry in new:
         for coupon in entry.coupons:
             if (other := holders.get(coupon.code) or _owner(situation, existing.get(coupon.code))) is not None:
-                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
+                raise Refuse(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
             holders[coupon.code] = entry.person
             if coupon.void:
                 void.add(coupon.code)
@@ -234,21 +228,20 @@ def _bad_codes(situation: Situation, new: Sequence[ImportedPerson]) -> Refusal |
         if not entry.code:
             continue
         if entry.code in users:
-            return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=users[entry.code])
+            raise Refuse(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=users[entry.code])
         users[entry.code] = entry.person
         if entry.recruiter is None:
             if (other := holders.get(entry.code) or _owner(situation, existing.get(entry.code))) is not None:
-                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
+                raise Refuse(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=other)
         elif entry.code in holders:
             if holders[entry.code] != entry.recruiter or entry.code in void:
-                return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
+                raise Refuse(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
         else:
             row, used = existing.get(entry.code), situation.records.redemption(entry.code)
             if used is not None:
-                return refusal(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=used.person)
+                raise Refuse(Reason.IMPORT_COUPON_TWICE, person=entry.person, other=used.person)
             if row is None or row.holder != entry.recruiter or row.voided_at is not None:
-                return refusal(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
-    return None
+                raise Refuse(Reason.IMPORT_CODE, person=entry.person, recruiter=entry.recruiter)
 
 
 def _owner(situation: Situation, row: CouponRow | None) -> str | None:

@@ -3,25 +3,43 @@
 `Records` is all that `deciding.decide` and `effects.effects` read: single rows by their key, the lines of one plan, and
 the coupons, plan lines and decisions of one person; never a whole table. `State` has the rows in memory; a database
 answers the same look-ups inside a transaction. Both are written by `effects.effects`.
-
-`KEY` names the fields that are unique among the rows of a class. They carry the invariants: one redemption for a code,
-one payment for a code and kind, one decision for a person and round.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar, TypeVar
 
 from peerfront.web.live.rules.events import Answers, DecidedBy, Event, PaymentKind
 from peerfront.web.live.rules.study_settings import Settings
 
 Key = tuple[str | int, ...]
+R = TypeVar("R", bound="Row")
+
+
+class Row:
+    """A row, with a key that is unique among the rows of its class.
+
+    Keys carry the invariants: one redemption for a code, one payment for a code and kind, one decision for a person and
+    round.
+    """
+
+    KEY: ClassVar[tuple[str, ...]]
+    GROUPS: ClassVar[tuple[str, ...]]
+    """Fields by which several rows are looked up at once."""
+
+    def __init_subclass__(cls, key: tuple[str, ...], groups: tuple[str, ...] = ()) -> None:
+        cls.KEY, cls.GROUPS = key, groups
+
+    @property
+    def key(self) -> Key:
+        return tuple(str(value) if isinstance(value := getattr(self, name), str) else value for name in self.KEY)
 
 
 @dataclass(frozen=True)
-class StudyRow:
+class StudyRow(Row, key=()):
     """The study as a whole, with running counts, so that no request has to add up a table."""
 
     prefix: str
@@ -36,19 +54,15 @@ class StudyRow:
     last_time: datetime
     """Server time of the last accepted event; time never runs backwards in a study."""
 
-    KEY: ClassVar[tuple[str, ...]] = ()
-
 
 @dataclass(frozen=True)
-class SiteRow:
+class SiteRow(Row, key=("site",)):
     site: str
     name: str
 
-    KEY: ClassVar = ("site",)
-
 
 @dataclass(frozen=True)
-class PersonRow:
+class PersonRow(Row, key=("person",)):
     person: str
     site: str
     code: str
@@ -70,11 +84,9 @@ class PersonRow:
     are erased, the digest alone.
     """
 
-    KEY: ClassVar = ("person",)
-
 
 @dataclass(frozen=True)
-class CouponRow:
+class CouponRow(Row, key=("code",), groups=("holder",)):
     code: str
     holder: str | None
     """The person who handed it on; None for the code of a seed."""
@@ -87,17 +99,13 @@ class CouponRow:
     imported: bool = False
     """Whether it was handed out or used before the study was run here; it then does not count in the budget."""
 
-    KEY: ClassVar = ("code",)
-
 
 @dataclass(frozen=True)
-class RedemptionRow:
+class RedemptionRow(Row, key=("code",)):
     code: str
     person: str
     at: datetime
     site: str
-
-    KEY: ClassVar = ("code",)
 
 
 class PlanStatus(StrEnum):
@@ -111,7 +119,7 @@ class PlanStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class PlanRow:
+class PlanRow(Row, key=("plan",)):
     plan: int
     model: str
     seed: int
@@ -121,11 +129,9 @@ class PlanRow:
     promised: int = 0
     """Coupons of an approved plan, with overrides, that people have not had yet."""
 
-    KEY: ClassVar = ("plan",)
-
 
 @dataclass(frozen=True)
-class PlanLineRow:
+class PlanLineRow(Row, key=("plan", "person"), groups=("plan", "person")):
     plan: int
     person: str
     coupons: int
@@ -136,22 +142,18 @@ class PlanLineRow:
     reason: str
     why_changed: str = ""
 
-    KEY: ClassVar[tuple[str, ...]] = ("plan", "person")
-
 
 @dataclass(frozen=True)
-class OverrideRow:
+class OverrideRow(Row, key=("round", "person")):
     round: int
     person: str
     coupons: int
     actor: str
     why: str
 
-    KEY: ClassVar[tuple[str, ...]] = ("round", "person")
-
 
 @dataclass(frozen=True)
-class DecisionRow:
+class DecisionRow(Row, key=("round", "person"), groups=("person",)):
     round: int
     person: str
     coupons: int
@@ -166,11 +168,9 @@ class DecisionRow:
     why_fewer: str
     at: datetime
 
-    KEY: ClassVar[tuple[str, ...]] = ("round", "person")
-
 
 @dataclass(frozen=True)
-class PaymentRow:
+class PaymentRow(Row, key=("code", "kind")):
     code: str
     kind: PaymentKind
     person: str
@@ -179,11 +179,9 @@ class PaymentRow:
     at: datetime
     site: str
 
-    KEY: ClassVar[tuple[str, ...]] = ("code", "kind")
-
 
 @dataclass(frozen=True)
-class RefusalRow:
+class RefusalRow(Row, key=("request_key",)):
     request_key: str
     action: str
     reason: str
@@ -191,56 +189,66 @@ class RefusalRow:
     at: datetime
     site: str | None
 
-    KEY: ClassVar = ("request_key",)
 
-
-Row = (
-    StudyRow | SiteRow | PersonRow | CouponRow | RedemptionRow | PlanRow | PlanLineRow | OverrideRow | DecisionRow
-    | PaymentRow | RefusalRow
-)  # fmt: skip
-
-
-class Records(Protocol):
+class Records(ABC):
     """The look-ups of the rules. Each is one indexed query; inside a transaction all see the same moment."""
+
+    @abstractmethod
+    def one(self, kind: type[R], *key: str | int) -> R | None:
+        """The row with this key."""
+
+    @abstractmethod
+    def some(self, kind: type[R], keys: Collection[str]) -> Mapping[str, R]:
+        """Those of these rows that there are, in few queries; for classes with one field as key."""
+
+    @abstractmethod
+    def group(self, kind: type[R], field: str, value: str | int) -> Sequence[R]:
+        """The rows with this value of one of their `GROUPS`, in order of their keys."""
+
+    @abstractmethod
+    def events_of(self, request_key: str) -> Sequence[Event]:
+        """The events of a request, in order of its parts; empty if it is new."""
 
     def study(self) -> StudyRow | None:
         """The study; None before it begins."""
+        return self.one(StudyRow)
 
-    def site(self, site: str) -> SiteRow | None: ...
+    def site(self, site: str) -> SiteRow | None:
+        return self.one(SiteRow, site)
 
-    def person(self, person: str) -> PersonRow | None: ...
+    def person(self, person: str) -> PersonRow | None:
+        return self.one(PersonRow, person)
 
     def people(self, people: Collection[str]) -> Mapping[str, PersonRow]:
-        """The rows of those people who are in the study, in one query."""
+        return self.some(PersonRow, people)
 
-    def coupon(self, code: str) -> CouponRow | None: ...
+    def coupon(self, code: str) -> CouponRow | None:
+        return self.one(CouponRow, code)
 
     def coupons(self, codes: Collection[str]) -> Mapping[str, CouponRow]:
-        """The rows of those codes that are in the study, by code, in few queries."""
+        return self.some(CouponRow, codes)
 
     def coupons_of(self, person: str) -> Sequence[CouponRow]:
-        """The coupons that a person got, in order of their codes."""
+        """The coupons that a person got."""
+        return self.group(CouponRow, "holder", person)
 
-    def redemption(self, code: str) -> RedemptionRow | None: ...
+    def redemption(self, code: str) -> RedemptionRow | None:
+        return self.one(RedemptionRow, code)
 
-    def plan(self, plan: int) -> PlanRow | None: ...
+    def plan(self, plan: int) -> PlanRow | None:
+        return self.one(PlanRow, plan)
 
-    def plan_line(self, plan: int, person: str) -> PlanLineRow | None: ...
+    def plan_line(self, plan: int, person: str) -> PlanLineRow | None:
+        return self.one(PlanLineRow, plan, person)
 
     def plan_lines(self, plan: int) -> Sequence[PlanLineRow]:
-        """All lines of a plan, in order of the people."""
+        return self.group(PlanLineRow, "plan", plan)
 
-    def plan_lines_of(self, person: str) -> Sequence[PlanLineRow]:
-        """The lines of all plans for a person, in order of the plans."""
+    def override(self, round: int, person: str) -> OverrideRow | None:
+        return self.one(OverrideRow, round, person)
 
-    def override(self, round: int, person: str) -> OverrideRow | None: ...
+    def decision(self, round: int, person: str) -> DecisionRow | None:
+        return self.one(DecisionRow, round, person)
 
-    def decision(self, round: int, person: str) -> DecisionRow | None: ...
-
-    def decisions_of(self, person: str) -> Sequence[DecisionRow]:
-        """All decisions about a person, in order of the rounds."""
-
-    def payment(self, code: str, kind: PaymentKind) -> PaymentRow | None: ...
-
-    def events_of(self, request_key: str) -> Sequence[Event]:
-        """The events of a request, in order of its parts; empty if it is new."""
+    def payment(self, code: str, kind: PaymentKind) -> PaymentRow | None:
+        return self.one(PaymentRow, code, kind.value)

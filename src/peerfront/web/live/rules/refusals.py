@@ -86,24 +86,21 @@ class Refusal:
     @property
     def messages(self) -> tuple[Message, Message]:
         """Two messages: why the request is refused, and what to do about it."""
-        values = self._shown()
+        values = {name: visible(value.replace("_", " ") if name in TERMS else value) for name, value in self.arguments}
         return Message(f"refusal_found.{self.reason}", values), Message(f"refusal_to_do.{self.reason}", values)
 
-    @property
-    def why(self) -> str:
-        return str(self.messages[0])
-
-    @property
-    def what_to_do(self) -> str:
-        return str(self.messages[1])
-
     def __str__(self) -> str:
-        return f"{self.why} {self.what_to_do}"
-
-    def _shown(self) -> dict[str, str]:
-        return {name: visible(value.replace("_", " ") if name in TERMS else value) for name, value in self.arguments}
+        return " ".join(map(str, self.messages))
 
 
 def refusal(reason: Reason, **arguments: object) -> Refusal:
     """Make a refusal; numbers, days and names become text."""
     return Refusal(reason, tuple((name, str(value)) for name, value in sorted(arguments.items())))
+
+
+class Refuse(Exception):
+    """Raised by a rule that refuses the request."""
+
+    def __init__(self, reason: Reason, **arguments: object) -> None:
+        super().__init__(reason)
+        self.refusal = refusal(reason, **arguments)

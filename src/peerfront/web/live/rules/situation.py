@@ -1,10 +1,10 @@
-"""The arguments of a rule: the records, the request, the time, and look-ups that return a row or raise a refusal."""
+"""The arguments of a rule: the records, the request, the time, and look-ups that return a row or refuse the request."""
 
 import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 from zoneinfo import ZoneInfo
 
 from peerfront.web.live.rules.actions import is_allowed
@@ -19,13 +19,12 @@ from peerfront.web.live.rules.codes import (
 )
 from peerfront.web.live.rules.events import Fact
 from peerfront.web.live.rules.records import CouponRow, PersonRow, Records, StudyRow
-from peerfront.web.live.rules.refusals import Reason, Refusal, refusal
+from peerfront.web.live.rules.refusals import Reason, Refuse
 from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 
-Outcome = tuple[Fact, ...] | Refusal
-"""What a rule gives: what happens, or why not."""
-Rule = Callable[["Situation", Any], Outcome]
+Rule = Callable[["Situation", Any], tuple[Fact, ...]]
+"""Returns what happens, or raises `Refuse`."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _MOST_DRAWS = 1_000
 
@@ -53,58 +52,43 @@ class Situation:
         row = self.records.site(site)
         return site if row is None else row.name
 
-    def concerns(self, site: str) -> Refusal | None:
+    def check_site(self, site: str) -> None:
         """Refuse what belongs to another site, if the role does not cover it."""
         member = self.request.member
-        if is_allowed(self.request.wish.action, member.role, own_site=member.covers(site)):
-            return None
-        return refusal(Reason.SITE, site=self.site_name(site), own_site=self.site_name(member.site or ""))
+        if not is_allowed(self.request.wish.action, member.role, own_site=member.covers(site)):
+            raise Refuse(Reason.SITE, site=self.site_name(site), own_site=self.site_name(member.site or ""))
 
-    def concerns_all_sites(self) -> Refusal | None:
-        """Refuse what belongs to all sites, if the role is for one."""
-        member = self.request.member
-        if is_allowed(self.request.wish.action, member.role, own_site=member.covers(None)):
-            return None
-        return refusal(Reason.WHOLE_STUDY, own_site=member.site)
-
-    def reachable_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow | Refusal:
+    def reachable_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow:
         """Look up a person; refuse one who is unknown, at a site the role does not cover, or (by default) withdrawn."""
-        if bad := bad_identifier("person", person):
-            return bad
+        check_identifier("person", person)
         row = self.records.person(person)
         if row is None:
-            return refusal(Reason.NO_PERSON, person=person)
-        if other_site := self.concerns(row.site):
-            return other_site
+            raise Refuse(Reason.NO_PERSON, person=person)
+        self.check_site(row.site)
         if row.withdrawn_at is not None and not withdrawn_too:
-            return refusal(Reason.WITHDRAWN, person=person, day=self.day(row.withdrawn_at))
+            raise Refuse(Reason.WITHDRAWN, person=person, day=self.day(row.withdrawn_at))
         return row
 
-    def already_enrolled(self, row: PersonRow) -> Refusal:
-        day, site = self.day(row.enrolled_at), self.site_name(row.site)
-        return refusal(Reason.ALREADY_ENROLLED, person=row.person, day=day, site=site)
-
-    def typed_coupon(self, typed: str) -> CouponRow | Refusal:
+    def typed_coupon(self, typed: str) -> CouponRow:
         """Look up the coupon that somebody typed or scanned; refuse a mistyped, unknown or foreign code."""
         coupon = find_coupon(self.records, self.study, typed)
         if coupon is not None:
             return coupon
         code = read_code(typed)
         if code is None:
-            return refusal(Reason.MISTYPED if has_code_form(typed) else Reason.UNLISTED)
+            raise Refuse(Reason.MISTYPED if has_code_form(typed) else Reason.UNLISTED)
         if not is_of_study(code, self.study.prefix):
-            return refusal(Reason.OTHER_STUDY, code=shown_code(code), prefix=self.study.prefix)
-        return refusal(Reason.UNKNOWN, code=shown_code(code))
+            raise Refuse(Reason.OTHER_STUDY, code=shown_code(code), prefix=self.study.prefix)
+        raise Refuse(Reason.UNKNOWN, code=shown_code(code))
 
-    def spent(self, coupon: CouponRow) -> Refusal | None:
+    def check_unspent(self, coupon: CouponRow) -> None:
         """Refuse a coupon that was used or made void."""
         redemption = self.records.redemption(coupon.code)
         if redemption is not None:
             day, site = self.day(redemption.at), self.site_name(redemption.site)
-            return refusal(Reason.USED, code=shown_code(coupon.code), day=day, site=site)
+            raise Refuse(Reason.USED, code=shown_code(coupon.code), day=day, site=site)
         if coupon.voided_at is not None:
-            return refusal(Reason.VOIDED, code=shown_code(coupon.code), day=self.day(coupon.voided_at))
-        return None
+            raise Refuse(Reason.VOIDED, code=shown_code(coupon.code), day=self.day(coupon.voided_at))
 
     def stored_code(self, text: str) -> str | None:
         """The stored spelling of an imported code: that of the study's own codes, or that of another system."""
@@ -129,27 +113,15 @@ class Situation:
         raise RuntimeError(f"{_MOST_DRAWS:,} codes in a row were taken: the source of random numbers is broken.")
 
 
-@dataclass(frozen=True)
-class DeclaredRule:
-    """The function that decides on a kind of request, and the kinds of facts that it returns."""
-
-    decide: Rule
-    gives: tuple[type, ...]
-
-
-RULES: dict[type, DeclaredRule] = {}
-"""By kind of request; filled by `rule_of`."""
+RULES: dict[type, Rule] = {}
+"""By kind of request; filled by `rule`."""
 D = TypeVar("D", bound=Rule)
 
 
-def rule_of(request: type, *gives: type) -> Callable[[D], D]:
-    """Mark the function that decides on a kind of request and returns these facts."""
-
-    def mark(decide: D) -> D:
-        RULES[request] = DeclaredRule(decide, gives)
-        return decide
-
-    return mark
+def rule(decide: D) -> D:
+    """Mark the function that decides on the kind of request that its argument `wish` is."""
+    RULES[get_type_hints(decide)["wish"]] = decide
+    return decide
 
 
 def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | None:
@@ -168,27 +140,38 @@ def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | No
     return None
 
 
-def bad_identifier(name: str, text: str) -> Refusal | None:
+def is_identifier(text: str) -> bool:
+    """Whether a text can be the short name of a person, a site or a model."""
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def check_identifier(name: str, text: str) -> None:
     """Refuse an invalid short name; the text itself is not recorded, because it may hold anything."""
-    if _IDENTIFIER.fullmatch(text):
-        return None
-    return refusal(Reason.BAD_NAME, name=name, length=len(text))
+    if not is_identifier(text):
+        raise Refuse(Reason.BAD_NAME, name=name, length=len(text))
 
 
-def bad_text(name: str, text: str, *, longest: int = LONGEST_TEXT, needed: bool = False) -> Refusal | None:
+def check_text(name: str, text: str, *, longest: int = LONGEST_TEXT, needed: bool = False) -> None:
     """Refuse text that is too long, or required and empty."""
     if len(text) > longest or (needed and not text.strip()):
-        return refusal(Reason.TEXT_LENGTH, name=name, length=len(text), least=int(needed), most=longest)
-    return None
+        raise Refuse(Reason.TEXT_LENGTH, name=name, length=len(text), least=int(needed), most=longest)
 
 
-def no_reason(why: str) -> Refusal | None:
+def check_distinct(name: str, texts: list[str]) -> None:
+    """Refuse a text that is given twice."""
+    if len(set(texts)) != len(texts):
+        raise Refuse(Reason.TWICE, name=name)
+
+
+def check_reason(why: str) -> None:
     """Refuse a missing or very long reason."""
-    return bad_text("reason", why) if why.strip() else refusal(Reason.NO_REASON)
+    if not why.strip():
+        raise Refuse(Reason.NO_REASON)
+    check_text("reason", why)
 
 
-def out_of_range(name: str, value: float, least: float, most: float) -> Refusal | None:
+def check_range(name: str, value: float, least: float, most: float) -> None:
     """Refuse NaN and numbers outside the limits."""
-    if least <= value <= most:
-        return None
-    return refusal(Reason.OUT_OF_RANGE, name=name, value=str(value)[:40], least=f"{least:.15g}", most=f"{most:.15g}")
+    if not least <= value <= most:
+        limits = {"least": f"{least:.15g}", "most": f"{most:.15g}"}
+        raise Refuse(Reason.OUT_OF_RANGE, name=name, value=str(value)[:40], **limits)

@@ -2,7 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 
 from django import forms
@@ -21,9 +21,9 @@ from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import ScanCoupon
 from peerfront.web.live.rules.situation import find_coupon
-from peerfront.web.live.screens.page_words import found_and_to_do
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, new_key
-from peerfront.web.live.screens.visibility import study_or_404
+from peerfront.web.live.screens.page_frame import study_or_404
+from peerfront.web.live.screens.page_words import refusal_words
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def arrive(request: HttpRequest) -> HttpResponse:
     form = ScanForm(request.POST)
     if not form.is_valid():
         return render(request, "screens/arrive.html", {"form": form})
-    answered = ask_with(form, request, ScanCoupon(form.cleaned_data["typed"]))
+    answered = form.ask(request, ScanCoupon(form.cleaned_data["typed"]))
     if isinstance(answered, Accepted):
         fact = answered.events[0].fact
         assert isinstance(fact, CouponScanned)
@@ -99,8 +99,7 @@ def refused_coupon(request: HttpRequest, typed: str, refusal: Refusal) -> HttpRe
     """Say why a coupon cannot be used and what to do, ready for the next one."""
     mend = refusal.reason in (Reason.MISTYPED, Reason.UNLISTED)  # typed again with one character mended
     form = ScanForm(initial={"typed": typed if mend else "", "key": new_key()})
-    found, to_do = found_and_to_do(refusal)
-    context: dict[str, Any] = {"form": form, "found": found, "to_do": to_do, "step": step_after_use(request, typed)}
+    context = {"form": form, "step": step_after_use(request, typed)} | refusal_words(refusal)
     return render(request, "screens/arrive.html", context)
 
 

@@ -25,18 +25,17 @@ from peerfront.web.live.records.database import link_of
 from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.chain import KINDS, kind_of, plain_value
 from peerfront.web.live.rules.codes import foreign_code, read_code, shown_code
 from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.events import Event, Fact, SettingsChanged, StudyBegun
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.rules.stored_events import KINDS, kind_of, plain_value
 from peerfront.web.live.rules.study_settings import Settings
-from peerfront.web.live.screens.form_pages import ask_whole, asked_before
 from peerfront.web.live.screens.page_frame import list_page
 from peerfront.web.live.screens.page_words import (
-    found_and_to_do,
     in_words,
     reason_words,
+    refusal_words,
     refused_words,
     shown_amount,
     term,
@@ -231,8 +230,8 @@ def verify_page(request: HttpRequest) -> HttpResponse:
             ("whole", "yes" if result.whole else "no"),
         )
         wish = NoteAction(Action.SEE_AUDIT, "verify", noted)
-        answered = None if asked_before(form) else ask_whole(form, request, wish)
+        answered = None if form.asked_before else form.ask(request, wish)
         if isinstance(answered, Refused):
-            context["found"], context["to_do"] = found_and_to_do(answered.refusal)
+            context |= refusal_words(answered.refusal)
         context["result"] = result
     return render(request, "screens/management/verify.html", context)

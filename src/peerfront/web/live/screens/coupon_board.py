@@ -16,8 +16,15 @@ from peerfront.web.live.records.models import Coupon
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
 from peerfront.web.live.rules.records import CouponRow, StudyRow
-from peerfront.web.live.screens.page_frame import list_page
-from peerfront.web.live.screens.visibility import day_of, only_site, site_filter, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_frame import (
+    day_of,
+    list_page,
+    only_site,
+    site_filter,
+    sites_in_sight,
+    study_or_404,
+    today_of,
+)
 
 SOON = timedelta(days=7)
 """Open coupons that expire within this time are counted separately."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -32,12 +33,9 @@ from peerfront.web.live.rules.events import (
 )
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.requests import ExtendCoupon, VoidCoupon
-from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 from peerfront.web.live.screens.coupon_board import TONES, WORDS, CouponState, shown_state, state_of
-from peerfront.web.live.screens.form_pages import FormPage, answer_form
-from peerfront.web.live.screens.page_words import isolated, reason_lines, refused_words, term
-from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.visibility import (
+from peerfront.web.live.screens.form_pages import PageForm, why_field
+from peerfront.web.live.screens.page_frame import (
     coupon_in_sight,
     may,
     sites_in_sight,
@@ -45,6 +43,7 @@ from peerfront.web.live.screens.visibility import (
     time_text,
     today_of,
 )
+from peerfront.web.live.screens.page_words import isolated, reason_lines, refused_words, term
 
 _KINDS = (
     "coupons_issued", "coupon_scanned", "person_enrolled", "person_imported", "seed_added", "coupon_voided",
@@ -159,27 +158,6 @@ def _imported(coupon: CouponRow, fact: PersonImported) -> tuple[str, str, tuple[
     return None
 
 
-def why_field() -> forms.CharField:
-    """A reason, which is recorded for ever."""
-    return forms.CharField(
-        label=_("Why"),
-        help_text=_("It is kept in the audit. Write no names and no telephone numbers."),
-        max_length=LONGEST_TEXT,
-        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"}),
-    )
-
-
-class VoidForm(RequestForm):
-    why = why_field()
-
-
-class ExtendForm(RequestForm):
-    last_day = forms.DateField(
-        label=_("Valid until"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
-    why = why_field()
-
-
 def coupon(request: HttpRequest, code: str) -> HttpResponse:
     """Show one coupon: its state, its days, and what happened to it."""
     row = coupon_in_sight(request, code, Action.SEE_BOARD)
@@ -208,50 +186,60 @@ def coupon(request: HttpRequest, code: str) -> HttpResponse:
     )
 
 
-def void_coupon(request: HttpRequest, code: str) -> HttpResponse:
+class CouponForm(PageForm):
+    """A form for one coupon, which leads back to its page."""
+
+    action: ClassVar[Action]
+    back_label = "%(code)s"
+
+    def __init__(self, request: HttpRequest, code: str) -> None:
+        super().__init__(request)
+        self.coupon = coupon_in_sight(request, code, self.action)
+        self.site, self.names = self.coupon.site, {"code": shown_code(code)}
+        self.back = reverse("coupon", args=[code])
+
+    def facts(self) -> list[tuple[str, object]]:
+        used = DatabaseRecords().redemption(self.coupon.code) is not None
+        return [
+            (gettext("State"), WORDS[state_of(self.coupon, used, today_of(study_or_404()))]),
+            (gettext("Handed out to"), self.coupon.holder or ""),
+            (gettext("Valid from"), self.coupon.first_day.isoformat()),
+            (gettext("Valid until"), self.coupon.last_day.isoformat()),
+        ]
+
+
+class VoidForm(CouponForm):
     """Make a coupon void: nobody can come with it any more."""
-    row = coupon_in_sight(request, code, Action.VOID_COUPON)
-    form = VoidForm(request.POST or None)
-    page = FormPage(
-        title=gettext("Make coupon %(code)s void") % {"code": shown_code(row.code)},
-        lead=gettext("Nobody can come with a void coupon. This cannot be undone."),
-        button=gettext("Make it void"),
-        done=gettext("Coupon %(code)s is void.") % {"code": shown_code(row.code)},
-        back=reverse("coupon", args=[row.code]),
-        back_label=shown_code(row.code),
-        facts=_facts(row),
-        danger=True,
-    )
-    return answer_form(request, form, page, lambda: VoidCoupon(row.code, form.cleaned_data["why"]), site=row.site)
+
+    action = Action.VOID_COUPON
+    title = _("Make coupon %(code)s void")
+    lead = _("Nobody can come with a void coupon. This cannot be undone.")
+    button = _("Make it void")
+    done = _("Coupon %(code)s is void.")
+    danger = True
+
+    why = why_field()
+
+    def wish(self) -> VoidCoupon:
+        return VoidCoupon(self.coupon.code, self.cleaned_data["why"])
 
 
-def extend_coupon(request: HttpRequest, code: str) -> HttpResponse:
+class ExtendForm(CouponForm):
     """Let a coupon be valid longer, also if it has expired."""
-    row = coupon_in_sight(request, code, Action.EXTEND_COUPON)
-    today = today_of(study_or_404())
-    likely = max(row.last_day, today) + timedelta(days=7)
-    form = ExtendForm(request.POST or None, initial={"last_day": likely})
-    page = FormPage(
-        title=gettext("Extend coupon %(code)s") % {"code": shown_code(row.code)},
-        button=gettext("Extend it"),
-        done=gettext("Coupon %(code)s is valid longer.") % {"code": shown_code(row.code)},
-        back=reverse("coupon", args=[row.code]),
-        back_label=shown_code(row.code),
-        facts=_facts(row),
+
+    action = Action.EXTEND_COUPON
+    title = _("Extend coupon %(code)s")
+    button = _("Extend it")
+    done = _("Coupon %(code)s is valid longer.")
+
+    last_day = forms.DateField(
+        label=_("Valid until"), widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
+    why = why_field()
 
-    def wish() -> ExtendCoupon:
-        return ExtendCoupon(row.code, form.cleaned_data["last_day"], form.cleaned_data["why"])
+    def __init__(self, request: HttpRequest, code: str) -> None:
+        super().__init__(request, code)
+        self.initial["last_day"] = max(self.coupon.last_day, today_of(study_or_404())) + timedelta(days=7)
 
-    return answer_form(request, form, page, wish, site=row.site)
-
-
-def _facts(row: CouponRow) -> tuple[tuple[str, str], ...]:
-    used = DatabaseRecords().redemption(row.code) is not None
-    state = state_of(row, used, today_of(study_or_404()))
-    return (
-        (gettext("State"), str(WORDS[state])),
-        (gettext("Handed out to"), row.holder or ""),
-        (gettext("Valid from"), row.first_day.isoformat()),
-        (gettext("Valid until"), row.last_day.isoformat()),
-    )
+    def wish(self) -> ExtendCoupon:
+        return ExtendCoupon(self.coupon.code, self.cleaned_data["last_day"], self.cleaned_data["why"])

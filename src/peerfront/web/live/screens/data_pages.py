@@ -27,8 +27,8 @@ from peerfront.web.live.records.models import Person, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.screens.form_pages import ask_whole, asked_before, study_folder
-from peerfront.web.live.screens.page_words import found_and_to_do
+from peerfront.web.live.screens.form_pages import study_folder
+from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
 
@@ -48,10 +48,9 @@ def export_file(request: HttpRequest) -> HttpResponse:
         content = export_zip()
     except PeerfrontError as problem:
         return _export_page(request, {"problem": str(problem)})
-    answered = ask_whole(form, request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
+    answered = form.ask(request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
-        found, to_do = found_and_to_do(answered.refusal)
-        return _export_page(request, {"found": found, "to_do": to_do})
+        return _export_page(request, refusal_words(answered.refusal))
     response = HttpResponse(content, content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
@@ -108,7 +107,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
             if "look" in request.POST:
                 context |= {"study_file": study, "brings": file_for_study(study, site), "file_name": name}
             else:
-                done = import_study(study, name, site, partial(ask_whole, form, request))
+                done = import_study(study, name, site, partial(form.ask, request))
                 if isinstance(done.answer, Accepted):
                     new, same = done.counts
                     words = gettext("{new} people are imported; {same} were there already and are the same.")
@@ -116,7 +115,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
                     for note in done.file.notes:
                         messages.info(request, str(note))
                     return redirect("import_study")
-                context["found"], context["to_do"] = found_and_to_do(done.answer.refusal)
+                context |= refusal_words(done.answer.refusal)
         except PeerfrontError as problem:
             context["problem"] = str(problem)
         form.with_new_key()
@@ -148,14 +147,14 @@ def backups(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {}
     form = RequestForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if asked_before(form):
+        if form.asked_before:
             return redirect("backups")
         name = new_name(study_folder())
-        answered = ask_whole(form, request, backup_note(name))
+        answered = form.ask(request, backup_note(name))
         if isinstance(answered, Accepted):
             _write_backup(request, name)
             return redirect("backups")
-        context["found"], context["to_do"] = found_and_to_do(answered.refusal)
+        context |= refusal_words(answered.refusal)
     return _backups_page(request, context)
 
 
@@ -179,10 +178,9 @@ def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
     if not form.is_valid():
         return redirect("backups")
     note = NoteAction(Action.BACK_UP, name, (("done", "downloaded"),))
-    answered = ask_whole(form, request, note, ending=f"-{new_key()[:12]}")  # each download is noted
+    answered = form.ask(request, note, ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
-        found, to_do = found_and_to_do(answered.refusal)
-        return _backups_page(request, {"found": found, "to_do": to_do})
+        return _backups_page(request, refusal_words(answered.refusal))
     return FileResponse(
         backup.path.open("rb"), as_attachment=True, filename=backup.name, content_type="application/zip"
     )

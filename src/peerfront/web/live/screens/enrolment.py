@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.contacts import write_contact
+from peerfront.web.live.records.contacts import FIELDS, write_contact
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
@@ -36,9 +36,9 @@ from peerfront.web.live.screens.arrival import (
     step_after_use,
 )
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.page_words import found_and_to_do
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask, ask_with, at_a_site, new_key, site_name
-from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_words import refusal_words
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""
@@ -52,8 +52,6 @@ class InterviewForm(RequestForm):
     with a box to tick that the person does not answer.
     """
 
-    # Keys of further requests are made from this one.
-    key = forms.CharField(max_length=80, widget=forms.HiddenInput, initial=new_key)
     network_size = forms.IntegerField(
         label=_("How many people do they know who could take part, too?"),
         help_text=_("People they know by name and have met recently, as the study's guide says."),
@@ -63,7 +61,7 @@ class InterviewForm(RequestForm):
         widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
-    def __init__(self, settings: Settings, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, settings: Settings, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.questions = settings.questions
         self.unanswered: list[str] = []
@@ -111,8 +109,19 @@ def _written(answer: object) -> str:
     return format(answer, "f") if not isinstance(answer, str) else answer
 
 
+def contact_fields() -> tuple[forms.CharField, forms.CharField, forms.CharField]:
+    """Fields for the name, the telephone and a note, in the order of `contacts.FIELDS`."""
+    name = forms.TextInput(attrs={"autocomplete": "off"})
+    phone = forms.TextInput(attrs={"autocomplete": "off", "inputmode": "tel"})
+    note = forms.Textarea(attrs={"autocomplete": "off", "rows": 3})
+    return (
+        forms.CharField(label=_("Name"), max_length=200, required=False, widget=name),
+        forms.CharField(label=_("Telephone"), max_length=100, required=False, widget=phone),
+        forms.CharField(label=_("How to reach them"), max_length=1_000, required=False, widget=note),
+    )
+
+
 _PSEUDONYM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-_CONTACT = ("name", "phone", "note")
 
 
 class EnrolmentForm(InterviewForm):
@@ -126,18 +135,7 @@ class EnrolmentForm(InterviewForm):
         error_messages={"max_length": _("Use at most 40 characters.")},
     )
     consent = forms.BooleanField(label=_("The person agrees that the study keeps how to reach them."), required=False)
-    contact_name = forms.CharField(label=_("Name"), max_length=200, required=False)
-    contact_phone = forms.CharField(
-        label=_("Telephone"), max_length=100, required=False, widget=forms.TextInput(attrs={"inputmode": "tel"})
-    )
-    contact_note = forms.CharField(
-        label=_("How to reach them"), max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 3})
-    )
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        for name in _CONTACT:
-            self.fields[f"contact_{name}"].widget.attrs["autocomplete"] = "off"
+    contact_name, contact_phone, contact_note = contact_fields()
 
     def clean_person(self) -> str:
         person = str(self.cleaned_data["person"])
@@ -156,7 +154,7 @@ class EnrolmentForm(InterviewForm):
     @property
     def contact(self) -> dict[str, str]:
         """How to reach the person, as it was typed."""
-        return {name: str(self.cleaned_data.get(f"contact_{name}", "")) for name in _CONTACT}
+        return {name: str(self.cleaned_data.get(f"contact_{name}", "")) for name in FIELDS}
 
 
 class KnownPersonForm(RequestForm):
@@ -183,16 +181,7 @@ def enrol(request: HttpRequest) -> HttpResponse:
     typed = request.GET.get("code", "")[:LONGEST_KEPT]
     coupon = find_coupon(DatabaseRecords(), study, typed)
     if request.method == "POST" and coupon is not None:
-        if "known" in request.POST:
-            return _came_again(request, study, coupon)
-        form = EnrolmentForm(study.settings, request.POST)
-        if form.is_valid():
-            wish = EnrolPerson(coupon.code, form.cleaned_data["person"])
-            answered = ask_with(form, request, wish, alongside=_contact_writer(request, form))
-            if isinstance(answered, Accepted):
-                return _answers_after(request, form)
-            return _page(request, study, _mended(form, answered.refusal), coupon, refusal=answered.refusal)
-        return _page(request, study, form, coupon)
+        return _came_again(request, study, coupon) if "known" in request.POST else _enrolled(request, study, coupon)
     seen = would_answer(request, ScanCoupon(typed))
     if isinstance(seen, Refused) or coupon is None:
         assert isinstance(seen, Refused), "a coupon that is not found is refused"
@@ -206,34 +195,36 @@ def add_seed(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     if request.method != "POST":
         return _page(request, study, _new_form(study), None)
-    form = EnrolmentForm(study.settings, request.POST)
+    return _enrolled(request, study, None)
+
+
+def _enrolled(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -> HttpResponse:
+    """Enrol somebody with a coupon, or as a seed, and record the answers of the same form."""
+    form = EnrolmentForm(request.POST, settings=study.settings)
     if not form.is_valid():
-        return _page(request, study, form, None)
-    wish = AddSeed(form.cleaned_data["person"])
-    answered = ask_with(form, request, wish, alongside=_contact_writer(request, form))
+        return _page(request, study, form, coupon)
+    person = form.cleaned_data["person"]
+    wish = AddSeed(person) if coupon is None else EnrolPerson(coupon.code, person)
+    answered = form.ask(request, wish, alongside=_contact_writer(request, form))
     if isinstance(answered, Accepted):
-        return _answers_after(request, form)
-    return _page(request, study, _mended(form, answered.refusal), None, refusal=answered.refusal)
+        return _record(request, person, form, "-answers")
+    return _page(request, study, _mended(form, answered.refusal), coupon, refusal=answered.refusal)
 
 
 @at_a_site
 def answers(request: HttpRequest, person: str) -> HttpResponse:
     """Record the answers of somebody whose enrolment was interrupted."""
     row = person_in_sight(request, person, Action.RECORD_ANSWERS)
-    study = study_or_404()
-    if request.method != "POST":
-        if row.answers is not None:
-            return redirect("hand_out", person)
-        return _answers_page(request, person, InterviewForm(study.settings))
-    form = InterviewForm(study.settings, request.POST)
+    if request.method != "POST" and row.answers is not None:
+        return redirect("hand_out", person)
+    form = InterviewForm(request.POST or None, settings=study_or_404().settings)
     if not form.is_valid():
-        return _answers_page(request, person, form)
-    return _record(request, person, form, form.cleaned_data["key"])
+        return render(request, "screens/answers.html", {"form": form, "person": person})
+    return _record(request, person, form)
 
 
 def _new_form(study: StudyRow) -> EnrolmentForm:
-    proposed = propose_pseudonym()
-    return EnrolmentForm(study.settings, initial={"person": proposed})
+    return EnrolmentForm(settings=study.settings, initial={"person": propose_pseudonym()})
 
 
 def _contact_writer(request: HttpRequest, form: EnrolmentForm) -> Callable[[Accepted], None] | None:
@@ -243,35 +234,26 @@ def _contact_writer(request: HttpRequest, form: EnrolmentForm) -> Callable[[Acce
         return None
 
     def write(_: Accepted) -> None:
-        noted = ask(
-            request,
-            NoteAction(Action.WRITE_CONTACT, person),
-            key=f"{form.cleaned_data['key']}-contact",
-            alongside=lambda _: write_contact(person, contact),
-        )
+        note = NoteAction(Action.WRITE_CONTACT, person)
+        noted = form.ask(request, note, ending="-contact", alongside=lambda _: write_contact(person, contact))
         assert isinstance(noted, Accepted), noted
 
     return write
 
 
-def _answers_after(request: HttpRequest, form: EnrolmentForm) -> HttpResponse:
-    return _record(request, form.cleaned_data["person"], form, f"{form.cleaned_data['key']}-answers")
-
-
-def _record(request: HttpRequest, person: str, form: InterviewForm, key: str) -> HttpResponse:
+def _record(request: HttpRequest, person: str, form: InterviewForm, ending: str = "") -> HttpResponse:
     """Record answers and go on to the coupons; if they are refused, the page of the answers keeps what was typed."""
     wish = RecordAnswers(person, form.cleaned_data["network_size"], form.answers)
-    answered = ask(request, wish, key=key, device_time=form.device_clock)
+    answered = form.ask(request, wish, ending=ending)
     if isinstance(answered, Accepted):
         if not answered.repeated:
             messages.success(request, gettext("%(person)s is enrolled.") % {"person": person})
         return redirect("hand_out", person)
-    row = DatabaseRecords().person(person)
+    words, row = refusal_words(answered.refusal), DatabaseRecords().person(person)
     if row is not None and row.answers is not None:
-        messages.warning(request, " ".join(found_and_to_do(answered.refusal)))
+        messages.warning(request, " ".join(words.values()))
         return redirect("hand_out", person)
-    form.with_new_key()
-    return _answers_page(request, person, form, answered.refusal)
+    return render(request, "screens/answers.html", words | {"form": form.with_new_key(), "person": person})
 
 
 def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> HttpResponse:
@@ -280,7 +262,7 @@ def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> Htt
     if not known.is_valid():
         return _page(request, study, _new_form(study), coupon, known=known)
     person = known.cleaned_data["known"]
-    answered = ask_with(known, request, EnrolPerson(coupon.code, person))
+    answered = known.ask(request, EnrolPerson(coupon.code, person))
     if isinstance(answered, Accepted):  # the key is that of the form by which they were enrolled
         return redirect("hand_out", person)
     return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
@@ -300,31 +282,17 @@ def _page(
     request: HttpRequest, study: StudyRow, form: EnrolmentForm, coupon: CouponRow | None, *,
     refusal: Refusal | None = None, known: KnownPersonForm | None = None, came_again: str | None = None,
 ) -> HttpResponse:  # fmt: skip
-    found, to_do = found_and_to_do(refusal) if refusal else ("", "")
     step = None
     if came_again is not None:
         row = DatabaseRecords().person(came_again)
         step = next_step(study, row, cast(AtWork, request).member) if row else None
     elif refusal is not None and refusal.reason is Reason.USED and coupon is not None:
         step = step_after_use(request, coupon.code)
-    return render(
-        request,
-        "screens/enrol.html",
-        {
-            "form": form,
-            "coupon": coupon,
-            "coupon_site": site_name(coupon.site) if coupon else "",
-            "known_form": known or KnownPersonForm(),
-            "found": found,
-            "to_do": to_do,
-            "step": step,
-        },
-    )
-
-
-def _answers_page(
-    request: HttpRequest, person: str, form: InterviewForm, refusal: Refusal | None = None
-) -> HttpResponse:
-    found, to_do = found_and_to_do(refusal) if refusal else ("", "")
-    context = {"form": form, "person": person, "found": found, "to_do": to_do}
-    return render(request, "screens/answers.html", context)
+    context = {
+        "form": form,
+        "coupon": coupon,
+        "coupon_site": site_name(coupon.site) if coupon else "",
+        "known_form": known or KnownPersonForm(),
+        "step": step,
+    }
+    return render(request, "screens/enrol.html", context | refusal_words(refusal))

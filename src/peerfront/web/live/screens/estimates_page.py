@@ -32,9 +32,9 @@ from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import ActionNoted
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.study_settings import QuestionKind, Settings
-from peerfront.web.live.screens.page_words import found_and_to_do
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with
-from peerfront.web.live.screens.visibility import study_or_404, time_text
+from peerfront.web.live.screens.page_frame import study_or_404, time_text
+from peerfront.web.live.screens.page_words import refusal_words
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
 log = logging.getLogger(__name__)
 MOST_PEOPLE = 20_000
@@ -197,10 +197,10 @@ def estimates(request: HttpRequest) -> HttpResponse:
     form = EstimateForm(study.settings, member, request.POST or None)
     context: dict[str, Any] = {"form": form, "questions": form.questions}
     if request.method == "POST" and form.is_valid():
-        answered = ask_with(form, request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
+        answered = form.ask(request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
         if isinstance(answered, Accepted):
             return redirect(f"{reverse('estimates')}?asked={form.cleaned_data['key']}")
-        context["found"], context["to_do"] = found_and_to_do(answered.refusal)
+        context |= refusal_words(answered.refusal)
         form.with_new_key()
     asked = request.GET.get("asked", "")
     if asked and request.method == "GET":

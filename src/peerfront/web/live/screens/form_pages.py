@@ -1,49 +1,24 @@
-"""Ask the rules for something with a form: for one site or the whole study, now or as a preview."""
+"""Ask the rules for something with a form, and show what they answer; pages that are one such form."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Event
-from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.deciding import Accepted, Answer, decide
 from peerfront.web.live.rules.requests import Request, Wish
-from peerfront.web.live.screens.page_words import found_and_to_do
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, new_key
-
-
-def ask_whole(
-    form: RequestForm,
-    request: HttpRequest,
-    wish: Wish,
-    *,
-    ending: str = "",
-    alongside: Callable[[Accepted], None] | None = None,
-) -> Answer:
-    """Ask with the key and clock of a form that was sent; `ending` tells several wishes of one form apart."""
-    member = cast(AtWork, request).member
-    key = form.cleaned_data["key"][:80] + ending
-    return answer(Request(key, member, None, form.device_clock, wish), alongside=alongside)
-
-
-def asked_before(form: RequestForm) -> bool:
-    """Whether this very form was sent before; for wishes that change from one moment to the next."""
-    return Event.objects.filter(request_key=form.cleaned_data["key"][:80]).exists()
-
-
-def study_folder() -> LiveFolder:
-    """The folder of the study that is served."""
-    folder: LiveFolder | None = settings.LIVE_FOLDER
-    assert folder is not None, "pages are served from a study's folder"
-    return folder
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT
+from peerfront.web.live.screens.page_words import refusal_words
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
 
 
 def would_answer(request: HttpRequest, wish: Wish) -> Answer:
@@ -53,40 +28,74 @@ def would_answer(request: HttpRequest, wish: Wish) -> Answer:
     return decide(DatabaseRecords(), asked, timezone.now())
 
 
-@dataclass(frozen=True)
-class FormPage:
-    """The words of the page."""
+def why_field() -> forms.CharField:
+    """A reason, which is recorded for ever."""
+    return forms.CharField(
+        label=_("Why"),
+        help_text=_("It is kept in the audit. Write no names and no telephone numbers."),
+        max_length=LONGEST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"}),
+    )
 
-    title: str
-    button: str
-    done: str
+
+class PageForm(RequestForm):
+    """A page that is one form: its words, what it asks for, and the page to which it leads.
+
+    The words may hold the `names` of what the form is about, such as `%(person)s`.
+    """
+
+    title: Promise | str
+    lead: Promise | str = ""
+    button: Promise | str
+    done: Promise | str
     """Said after it was done."""
+    danger = False
     back: str
     """The address to which the form leads."""
-    back_label: str
-    lead: str = ""
-    facts: tuple[tuple[str, str], ...] = field(default=())
-    danger: bool = False
+    back_label: Promise | str
+    site: str | None = None
+    names: dict[str, Any]
+
+    def __init__(self, request: HttpRequest, **named: Any) -> None:
+        super().__init__(**{"data": request.POST or None} | named)
+
+    def wish(self) -> Wish:
+        """What to ask the rules for."""
+        raise NotImplementedError
+
+    def facts(self) -> Sequence[tuple[str, object]]:
+        """What to know before the form is sent, by name."""
+        return ()
+
+    def alongside(self, accepted: Accepted) -> None:
+        """Done in the transaction in which the wish is recorded."""
+
+    def words(self) -> dict[str, str]:
+        texts = {"title": self.title, "lead": self.lead, "button": self.button, "back_label": self.back_label}
+        return {name: str(text) % self.names for name, text in texts.items()}
 
 
-def answer_form(
-    request: HttpRequest,
-    form: RequestForm,
-    page: FormPage,
-    wish: Callable[[], Wish],
-    *,
-    site: str,
-    alongside: Callable[[Accepted], None] | None = None,
-    template: str = "screens/form_page.html",
-) -> HttpResponse:
-    """Show the form, or ask for what it wishes; after a refusal show it again as it was typed, with a new key."""
-    found = to_do = ""
-    if request.method == "POST" and form.is_valid():
-        answered = ask_with(form, request, wish(), site=site, alongside=alongside)
-        if isinstance(answered, Accepted):
-            if not answered.repeated:
-                messages.success(request, page.done)
-            return redirect(page.back)
-        found, to_do = found_and_to_do(answered.refusal)
-        form = form.with_new_key()
-    return render(request, template, {"form": form, "ask": page, "found": found, "to_do": to_do})
+def form_page(kind: type[PageForm]) -> Callable[..., HttpResponse]:
+    """The view that shows a form, or asks for what it wishes; after a refusal it is shown as typed, with a new key."""
+
+    def page(request: HttpRequest, **about: Any) -> HttpResponse:
+        form = kind(request, **about)
+        context: dict[str, Any] = {"form": form, "words": form.words()}
+        if request.method == "POST" and form.is_valid():
+            answered = form.ask(request, form.wish(), site=form.site, alongside=form.alongside)
+            if isinstance(answered, Accepted):
+                if not answered.repeated:
+                    messages.success(request, str(form.done) % form.names)
+                return redirect(form.back)
+            context |= refusal_words(answered.refusal)
+            form.with_new_key()
+        return render(request, "screens/form_page.html", context)
+
+    return page
+
+
+def study_folder() -> LiveFolder:
+    """The folder of the study that is served."""
+    folder: LiveFolder | None = settings.LIVE_FOLDER
+    assert folder is not None, "pages are served from a study's folder"
+    return folder

@@ -29,9 +29,9 @@ from peerfront.web.live.rules.requests import IssueCoupons, NoteAction, PlanForO
 from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_board import CouponState, state_of
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.page_words import found_and_to_do, reason_words
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, new_key, site_name
-from peerfront.web.live.screens.visibility import person_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_words import reason_words, refusal_words
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key, site_name
 from peerfront.web.pages.qr import qr_picture
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
@@ -64,12 +64,10 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
         form = RequestForm(request.POST)
         if form.is_valid():
             noted = NoteAction(Action.PRINT_COUPONS, row.person, (("coupons", str(len(held))),))
-            answered = ask_with(form, request, noted)
+            answered = form.ask(request, noted)
             if not isinstance(answered, Refused):
                 return redirect(print_address(row.person, form.cleaned_data["key"]))
-            found, to_do = found_and_to_do(answered.refusal)
-            form.with_new_key()
-            context = {"person": row, "held": held, "form": form, "found": found, "to_do": to_do}
+            context = {"person": row, "held": held, "form": form.with_new_key()} | refusal_words(answered.refusal)
             return render(request, "screens/print_again.html", context)
     key = request.GET.get("request", "")
     codes = _codes_of(request, row.person, key)
@@ -177,7 +175,7 @@ def hand_out(request: HttpRequest, person: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, row, _preview(request, person, for_one), form)
     wish = IssueCoupons(person, form.number, form.cleaned_data["why_fewer"], for_one)
-    answered = ask_with(form, request, wish)
+    answered = form.ask(request, wish)
     if isinstance(answered, Refused):
         seen = _preview(request, person, for_one)
         form.with_new_key()
@@ -236,8 +234,7 @@ def _page(
     why = refusal or seen.refusal
     if changed and refusal is not None and refusal.reason in (Reason.OVER_DECISION, Reason.NO_REASON):
         why = seen.refusal  # the page says that the number changed, which explains it better
-    found, to_do = found_and_to_do(why) if why else ("", "")
-    context = {
+    context = refusal_words(why) | {
         "person": row,
         "seen": seen,
         "issued": seen.issued,
@@ -245,8 +242,6 @@ def _page(
         "form": form,
         "fewer_key": new_key(),
         "changed": changed,
-        "found": found,
-        "to_do": to_do,
         "reason": why.reason.value if why else "",
         "held": DatabaseRecords().coupons_of(row.person) if row.coupons else [],
     }

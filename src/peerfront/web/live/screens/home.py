@@ -16,17 +16,16 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from peerfront.web.live.folder import LiveFolder
-from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.database import DatabaseRecords, waiting
 from peerfront.web.live.records.models import Coupon, Decision, Event, Person, Plan, Site
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.records.waiting import waiting
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_board import EXPIRING, in_state
+from peerfront.web.live.screens.page_frame import today_of
 from peerfront.web.live.screens.payments import LookUpForm, OwedPayments
 from peerfront.web.live.screens.staff_requests import AtWork, may_open_as
-from peerfront.web.live.screens.visibility import today_of
 
 MOST_LISTED = 20
 

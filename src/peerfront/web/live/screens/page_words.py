@@ -1,22 +1,24 @@
-"""Refusals, terms, amounts and reasons in the reader's language."""
+"""Refusals, terms, amounts, codes and reasons in the reader's language; some are filters of templates, too."""
 
 from datetime import date
 from decimal import Decimal
 
+from django import template
 from django.utils.formats import date_format, number_format
 from django.utils.translation import get_language_bidi, gettext
 
 from peerfront.foundation.messages import Message
 from peerfront.foundation.shown import visible
+from peerfront.web.live.rules import codes
 from peerfront.web.live.rules.events import CouponsIssued, DecidedBy, RequestRefused
 from peerfront.web.live.rules.records import DecisionRow
 from peerfront.web.live.rules.refusals import TERMS, Reason, Refusal
-from peerfront.web.live.screens.templatetags.plan_numbers import chance
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import Text, joined, speaking
 from peerfront.words.reason_words import reason_text
 from peerfront.words.stored_text import reason_from_text
 
+register = template.Library()
 DAYS = frozenset({"day", "first_day", "last_day", "latest", "today"})
 """Arguments of refusals that are days, written as 2026-03-02."""
 
@@ -26,11 +28,12 @@ def term(name: str) -> str:
     return ", ".join(gettext(each.replace("_", " ")) for each in name.split(", "))
 
 
-def found_and_to_do(refusal: Refusal) -> tuple[str, str]:
-    """What was found and what to do, in the reader's language."""
+def refusal_words(refusal: Refusal | None) -> dict[str, str]:
+    """What was found and what to do, in the reader's language, for the template of a page."""
+    if refusal is None:
+        return {}
     values = {name: typed(_value(name, value)) for name, value in refusal.arguments}
-    found, to_do = f"refusal_found.{refusal.reason}", f"refusal_to_do.{refusal.reason}"
-    return in_words(Message(found, values)), in_words(Message(to_do, values))
+    return {part: in_words(Message(f"refusal_{part}.{refusal.reason}", values)) for part in ("found", "to_do")}
 
 
 def in_words(message: Message) -> str:
@@ -47,7 +50,7 @@ def typed(text: str) -> Text:
 def refused_words(fact: RequestRefused) -> str:
     """What was found when something was refused, as it was recorded; also by another version of the program."""
     try:
-        return found_and_to_do(Refusal(Reason(fact.reason), fact.arguments))[0]
+        return refusal_words(Refusal(Reason(fact.reason), fact.arguments))["found"]
     except (ValueError, KeyError):  # a reason that this version does not have, or not with these arguments
         return term(fact.reason)
 
@@ -82,6 +85,22 @@ def shown_amount(amount: int, currency: str) -> str:
     places = decimals(currency)
     value = Decimal(amount).scaleb(-places)
     return f"{currency}\u00a0{number_format(value, decimal_pos=places, use_l10n=True, force_grouping=True)}"
+
+
+@register.filter
+def shown_code(code: str) -> str:
+    """A coupon's code in groups, as it is printed."""
+    return visible(codes.shown_code(code))
+
+
+@register.filter
+def chance(probability: float) -> str:
+    """A probability with as many digits as it needs: 1, 0.62, 0.0004."""
+    digits = 2
+    while digits < 6 and 0.0 < probability < 1.0 and round(probability, digits) in (0.0, 1.0):
+        digits += 1
+    shown = round(probability, digits)
+    return str(number_format(int(shown) if shown in (0.0, 1.0) else shown, use_l10n=True))
 
 
 def reason_words(stored: str) -> str:

@@ -28,9 +28,9 @@ from peerfront.web.live.rules.situation import find_coupon
 from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX, person_typed
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.page_words import found_and_to_do, shown_amount
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, ask_with, at_a_site, site_name
-from peerfront.web.live.screens.visibility import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
+from peerfront.web.live.screens.page_words import refusal_words, shown_amount
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
 
 _RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
 """Who is paid, seen from the redemption of a coupon."""
@@ -177,7 +177,7 @@ def _paid(request: HttpRequest, study: StudyRow) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, request.POST.get("typed", "")[:LONGEST_KEPT])
     kind, typed = PaymentKind(form.cleaned_data["kind"]), form.cleaned_data["typed"]
-    answered = ask_with(form, request, Pay(typed, kind))
+    answered = form.ask(request, Pay(typed, kind))
     if isinstance(answered, Accepted):
         fact = answered.events[0].fact
         assert isinstance(fact, PaymentMade)
@@ -199,8 +199,7 @@ def _page(
     }
     coupon = find_coupon(DatabaseRecords(), study, typed) if typed else None
     if refused is not None:
-        found, to_do = found_and_to_do(refused[1])
-        context |= {"found": found, "to_do": to_do}
+        context |= refusal_words(refused[1])
         if coupon is not None and refused[1].reason is Reason.PAID:
             context["receipt"] = receipt_address(coupon.code, refused[0])
     if coupon is not None:
@@ -216,9 +215,9 @@ def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
         fact = seen.events[0].fact
         assert isinstance(fact, PaymentMade)
         return Due(kind, fact.person, shown_amount(fact.amount, fact.currency), _pay_form(coupon.code, kind))
-    found, to_do = found_and_to_do(seen.refusal)
     paid = seen.refusal.reason is Reason.PAID
-    return Due(kind, None, None, None, found, to_do, receipt_address(coupon.code, kind) if paid else None)
+    receipt = receipt_address(coupon.code, kind) if paid else None
+    return Due(kind, None, None, None, receipt=receipt, **refusal_words(seen.refusal))
 
 
 def _pay_form(code: str, kind: PaymentKind) -> PayForm:
@@ -232,11 +231,13 @@ def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dic
     if person is None or not member.covers(person.site):
         answered = would_answer(request, Pay(typed, PaymentKind.INTERVIEW))
         assert not isinstance(answered, Accepted), "there is no such coupon"
-        found, to_do = found_and_to_do(answered.refusal)
+        words = refusal_words(answered.refusal)
         if answered.refusal.reason is Reason.UNLISTED:  # it does not look like a code, so it may be a pseudonym
-            found = gettext("This is neither a coupon nor a person of your sites.")
-            to_do = gettext("Compare it with the coupon or with the person's papers, and type it again.")
-        return {"found": found, "to_do": to_do, "look_up": LookUpForm(initial={"typed": typed})}
+            words = {
+                "found": gettext("This is neither a coupon nor a person of your sites."),
+                "to_do": gettext("Compare it with the coupon or with the person's papers, and type it again."),
+            }
+        return words | {"look_up": LookUpForm(initial={"typed": typed})}
     owed: list[Owed] = OwedPayments(study.settings, person=person.person).newest(MOST_LISTED)
     dues = [Due(each.kind, each.person, each.amount, _pay_form(each.code, each.kind)) for each in owed]
     return {"payee": person.person, "payee_dues": list(zip(owed, dues, strict=True))}

@@ -12,20 +12,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import DatabaseRecords, row_of
+from peerfront.web.live.records.database import DatabaseRecords, row_of, waiting
 from peerfront.web.live.records.models import Person
-from peerfront.web.live.records.waiting import waiting
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
 from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import DecisionRow, PaymentRow, PersonRow, StudyRow
 from peerfront.web.live.screens.arrival import next_step
 from peerfront.web.live.screens.coupon_board import LONGEST_SEARCH, shown_coupon
-from peerfront.web.live.screens.page_frame import list_page
-from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
-from peerfront.web.live.screens.staff_requests import AtWork
-from peerfront.web.live.screens.visibility import (
+from peerfront.web.live.screens.page_frame import (
     day_of,
+    list_page,
     may,
     only_site,
     person_in_sight,
@@ -34,6 +31,8 @@ from peerfront.web.live.screens.visibility import (
     study_or_404,
     time_text,
 )
+from peerfront.web.live.screens.page_words import by_words, details, reason_lines, shown_amount, term
+from peerfront.web.live.screens.staff_requests import AtWork
 
 SHOWN: dict[str, Promise | str] = {
     "waiting": _("Waiting for coupons"),

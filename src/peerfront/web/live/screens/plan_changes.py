@@ -6,28 +6,44 @@ from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Border, Font, Side
 
-from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.workbooks import put, set_print, workbook_bytes
+from peerfront.foundation.spreadsheets import csv_text, put, set_print, workbook_bytes
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
 from peerfront.web.live.rules.study_settings import LARGEST_CAP
-from peerfront.web.live.screens.coupon_page import why_field
-from peerfront.web.live.screens.form_pages import FormPage, answer_form
+from peerfront.web.live.screens.form_pages import PageForm, form_page, why_field
+from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, time_text
 from peerfront.web.live.screens.plan_history import STATUS_WORDS
 from peerfront.web.live.screens.plan_page import ShownLine, lines_in_sight, plan_or_404, shown_lines, summary_of
-from peerfront.web.live.screens.staff_requests import RequestForm
-from peerfront.web.live.screens.visibility import site_filter, sites_in_sight, study_or_404, time_text
 
 
-class ChangeForm(RequestForm):
+class PlanForm(PageForm):
+    """A form for one plan, which leads back to its page."""
+
+    back_label = _("Plan %(plan)s")
+
+    def __init__(self, request: HttpRequest, number: int) -> None:
+        super().__init__(request)
+        self.plan, self.study, self.names = plan_or_404(number), study_or_404(), {"plan": number}
+        self.back = reverse("plan_number", args=[number])
+
+
+class ChangeForm(PlanForm):
+    """Give a person of a proposed plan another number."""
+
+    title = _("Change a number of plan %(plan)s")
+    lead = _("What was planned stays recorded beside your number, with your reason.")
+    button = _("Change the number")
+    done = _("The number is changed.")
+
     person = forms.CharField(label=_("Person"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     coupons = forms.IntegerField(
         label=_("Coupons"),
@@ -37,89 +53,81 @@ class ChangeForm(RequestForm):
     )
     why = why_field()
 
+    def __init__(self, request: HttpRequest, number: int) -> None:
+        super().__init__(request, number)
+        person = request.GET.get("person", "")[:40]
+        self.line = PlanLine.objects.filter(plan=self.plan, person_id=person).first()
+        if self.line is not None:
+            self.initial = {"person": person, "coupons": self.line.coupons}
 
-class StopForm(RequestForm):
-    why = why_field()
+    def facts(self) -> list[tuple[str, object]]:
+        facts: list[tuple[str, object]] = []
+        if self.line is not None:
+            facts.append((gettext("Planned for %(person)s") % {"person": self.line.person_id}, self.line.planned))
+        facts.append((gettext("Most for one person"), self.study.settings.cap))
+        return [*facts, (gettext("Coupons left"), self.study.kept)]
+
+    def wish(self) -> ChangePlan:
+        entries = self.cleaned_data
+        return ChangePlan(self.plan.plan, ((entries["person"].strip(), entries["coupons"]),), entries["why"])
 
 
-def change_plan(request: HttpRequest, number: int) -> HttpResponse:
-    """Give a person of a proposed plan another number."""
-    plan, study = plan_or_404(number), study_or_404()
-    person = request.GET.get("person", "")[:40]
-    line = PlanLine.objects.filter(plan=plan, person_id=person).first()
-    initial = {} if line is None else {"person": person, "coupons": line.coupons}
-    form = ChangeForm(request.POST or None, initial=initial)
-    facts = [(gettext("Most for one person"), str(study.settings.cap)), (gettext("Coupons left"), str(study.kept))]
-    if line is not None:
-        facts.insert(0, (gettext("Planned for %(person)s") % {"person": person}, str(line.planned)))
-    page = FormPage(
-        title=gettext("Change a number of plan %(plan)s") % {"plan": plan.plan},
-        lead=gettext("What was planned stays recorded beside your number, with your reason."),
-        button=gettext("Change the number"),
-        done=gettext("The number is changed."),
-        facts=tuple(facts),
-        back=reverse("plan_number", args=[plan.plan]),
-        back_label=gettext("Plan %(plan)s") % {"plan": plan.plan},
-    )
+class ApproveForm(PlanForm):
+    """Let a plan be the one by which coupons are handed out."""
 
-    def wish() -> ChangePlan:
-        entries = form.cleaned_data
-        return ChangePlan(plan.plan, ((entries["person"].strip(), entries["coupons"]),), entries["why"])
+    title = _("Approve plan %(plan)s")
+    lead: Promise | str = _("From now on coupons are handed out by this plan, and a new round begins.")
+    button = _("Approve the plan")
+    done = _("Plan %(plan)s is approved. Coupons are handed out by it from now on.")
 
-    return answer_form(request, form, page, wish, site="")
+    def __init__(self, request: HttpRequest, number: int) -> None:
+        super().__init__(request, number)
+        if self.study.approved_plan is not None:
+            ends = gettext("Plan %(plan)s ends: who has not got coupons yet gets them by this plan.")
+            self.lead = f"{self.lead} {ends % {'plan': self.study.approved_plan}}"
+
+    def facts(self) -> list[tuple[str, object]]:
+        lines = PlanLine.objects.filter(plan=self.plan)
+        coupons, people = lines.aggregate(coupons=Sum("coupons", default=0))["coupons"], lines.count()
+        return [
+            (gettext("Coupons in the plan"), _coupons(coupons)),
+            (gettext("For"), ngettext("%(people)d person", "%(people)d people", people) % {"people": people}),
+            (gettext("Left afterwards"), _coupons(self.study.kept - coupons)),
+            (gettext("Model"), self.plan.model),
+        ]
+
+    def wish(self) -> ApprovePlan:
+        return ApprovePlan(self.plan.plan)
 
 
 def approve_plan(request: HttpRequest, number: int) -> HttpResponse:
-    """Let a plan be the one by which coupons are handed out."""
-    plan, study = plan_or_404(number), study_or_404()
-    lines = PlanLine.objects.filter(plan=plan)
-    coupons = lines.aggregate(coupons=Sum("coupons", default=0))["coupons"]
-    people = lines.count()
-    lead = gettext("From now on coupons are handed out by this plan, and a new round begins.")
-    if study.approved_plan is not None:
-        ends = gettext("Plan %(plan)s ends: who has not got coupons yet gets them by this plan.")
-        lead = f"{lead} {ends % {'plan': study.approved_plan}}"
-    page = FormPage(
-        title=gettext("Approve plan %(plan)s") % {"plan": plan.plan},
-        lead=lead,
-        button=gettext("Approve the plan"),
-        done=gettext("Plan %(plan)s is approved. Coupons are handed out by it from now on.") % {"plan": plan.plan},
-        facts=(
-            (gettext("Coupons in the plan"), _coupons(coupons)),
-            (gettext("For"), ngettext("%(people)d person", "%(people)d people", people) % {"people": people}),
-            (gettext("Left afterwards"), _coupons(study.kept - coupons)),
-            (gettext("Model"), plan.model),
-        ),
-        back=reverse("plan_number", args=[plan.plan]),
-        back_label=gettext("Plan %(plan)s") % {"plan": plan.plan},
-    )
-    form = RequestForm(request.POST or None)
-    response = answer_form(request, form, page, lambda: ApprovePlan(plan.plan), site="")
+    """Let a plan be the one by which coupons are handed out; its model is loaded for whoever comes next."""
+    response = form_page(ApproveForm)(request, number=number)
     if Plan.objects.filter(plan=number, status=PlanStatus.APPROVED.value).exists() and request.method == "POST":
         warm_up_in_background()
     return response
 
 
-def stop_plan(request: HttpRequest, number: int) -> HttpResponse:
+class StopForm(PlanForm):
     """Hand out nothing more by a plan."""
-    plan = plan_or_404(number)
-    is_used = plan.status == PlanStatus.APPROVED.value
-    lead = gettext("This plan can then not be approved any more. The approved plan, if there is one, stays in use.")
-    if is_used:
-        lead = gettext(
-            "No more coupons are handed out until another plan is approved. Coupons in people's hands stay valid."
-        )
-    page = FormPage(
-        title=gettext("Stop plan %(plan)s") % {"plan": plan.plan},
-        lead=lead,
-        button=gettext("Stop the plan"),
-        done=gettext("Plan %(plan)s is stopped.") % {"plan": plan.plan},
-        danger=True,
-        back=reverse("plan_number", args=[plan.plan]),
-        back_label=gettext("Plan %(plan)s") % {"plan": plan.plan},
-    )
-    form = StopForm(request.POST or None)
-    return answer_form(request, form, page, lambda: StopPlan(plan.plan, form.cleaned_data["why"]), site="")
+
+    title = _("Stop plan %(plan)s")
+    lead = _("This plan can then not be approved any more. The approved plan, if there is one, stays in use.")
+    button = _("Stop the plan")
+    done = _("Plan %(plan)s is stopped.")
+    danger = True
+
+    why = why_field()
+
+    def __init__(self, request: HttpRequest, number: int) -> None:
+        super().__init__(request, number)
+        if self.plan.status == PlanStatus.APPROVED.value:
+            self.lead = _(
+                "No more coupons are handed out until another plan is approved. Coupons in people's hands stay valid."
+            )
+
+    def wish(self) -> StopPlan:
+        return StopPlan(self.plan.plan, self.cleaned_data["why"])
 
 
 def _coupons(number: int) -> str:

@@ -22,7 +22,7 @@ from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine
 from peerfront.web.live.records.models import Plan as StoredPlan
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
-from peerfront.web.live.screens.page_frame import list_page
+from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404, time_text
 from peerfront.web.live.screens.page_words import reason_sentences
 from peerfront.web.live.screens.plan_history import (
     STATUS_TONES,
@@ -34,7 +34,6 @@ from peerfront.web.live.screens.plan_history import (
     read_forecast,
 )
 from peerfront.web.live.screens.staff_requests import AtWork
-from peerfront.web.live.screens.visibility import may, only_site, study_or_404, time_text
 
 
 @dataclass(frozen=True)

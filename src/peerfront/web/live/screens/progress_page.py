@@ -22,8 +22,8 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState
+from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, Standing, standings
-from peerfront.web.live.screens.visibility import site_filter, sites_in_sight, study_or_404, today_of
 
 PICTURES = ("people", "weeks", "waves", "returns")
 _MOST_KEPT = 64

@@ -17,8 +17,7 @@ from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, Wish
 from peerfront.web.live.rules.study_settings import MOST_QUESTIONS, Settings
-from peerfront.web.live.screens.form_pages import ask_whole, asked_before
-from peerfront.web.live.screens.page_words import found_and_to_do
+from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.settings_forms import (
     QuestionRows,
     Questions,
@@ -45,7 +44,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     rows = cast(Questions, QuestionRows(request.POST, prefix="questions"))
     if not (form.is_valid() & rows.is_valid()):
         return _page(request, form, rows)
-    if form.cleaned_data["shown"] not in ("", fingerprint(present)) and not asked_before(form):
+    if form.cleaned_data["shown"] not in ("", fingerprint(present)) and not form.asked_before:
         found = gettext("Somebody changed the settings after you opened this page. Nothing of yours is saved yet.")
         to_do = gettext("Open the settings again, look at what is new, and make your changes there.")
         return _page(request, form, rows, found=found, to_do=to_do)
@@ -53,13 +52,12 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     wish: Wish = (
         BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"])
     )
-    answered = ask_whole(form, request, wish)
+    answered = form.ask(request, wish)
     if isinstance(answered, Accepted):
         messages.success(request, gettext("The settings are saved."))
         return redirect("settings")
     form.with_new_key()
-    found, to_do = found_and_to_do(answered.refusal)
-    return _page(request, form, rows, found=found, to_do=to_do)
+    return _page(request, form, rows, **refusal_words(answered.refusal))
 
 
 def _page(request: HttpRequest, form: SettingsForm, rows: Any, **more: Any) -> HttpResponse:
@@ -112,11 +110,11 @@ def sites(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         wish = AddSite(form.cleaned_data["short"], form.cleaned_data["name"].strip())
-        answered = ask_whole(form, request, wish)
+        answered = form.ask(request, wish)
         if isinstance(answered, Accepted):
             messages.success(request, gettext("The site is added."))
             return redirect("sites")
-        context["found"], context["to_do"] = found_and_to_do(answered.refusal)
+        context |= refusal_words(answered.refusal)
         form.with_new_key()
     context["places"] = Site.objects.annotate(
         n_people=Count("person", distinct=True), n_users=Count("member", distinct=True)

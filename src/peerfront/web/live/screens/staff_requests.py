@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cache, cached_property, wraps
-from typing import Any, cast
+from typing import cast
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -18,12 +18,13 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Event, Site
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.records.models import Site
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Action, Member, Role, Scope, is_allowed, roles_allowed
 from peerfront.web.live.rules.deciding import Accepted, Answer
@@ -194,9 +195,6 @@ def work_at(request: HttpRequest) -> HttpResponse:
 
 def safe_next(request: HttpRequest) -> str:
     """The page of this site to which a form wants to return; home if it names another site."""
-    from django.urls import reverse
-    from django.utils.http import url_has_allowed_host_and_scheme
-
     wanted = request.POST.get("next", "")
     return wanted if url_has_allowed_host_and_scheme(wanted, {request.get_host()}) else reverse("home")
 
@@ -209,8 +207,31 @@ def new_key() -> str:
 class RequestForm(forms.Form):
     """A form with a request key and the device's clock; forms of screens inherit these two fields."""
 
-    key = forms.CharField(max_length=100, widget=forms.HiddenInput, initial=new_key)
+    # Shorter than a request's key may be: keys of several requests are made from one form's.
+    key = forms.CharField(max_length=80, widget=forms.HiddenInput, initial=new_key)
     device_time = forms.CharField(max_length=40, required=False, widget=forms.HiddenInput)
+
+    def ask(
+        self,
+        request: HttpRequest,
+        wish: Wish,
+        *,
+        ending: str = "",
+        site: str | None = None,
+        alongside: Callable[[Accepted], None] | None = None,
+    ) -> Answer:
+        """Ask the rules as the person who is logged in, at the site where they work (or at another, if it is named).
+
+        `ending` tells several requests of one form apart; `alongside` is done in the same transaction.
+        """
+        at_work, key = cast(AtWork, request), self.cleaned_data["key"] + ending
+        where = None if wish.action.declared.scope is Scope.STUDY else site or at_work.work_site
+        return answer(Request(key, at_work.member, where, self.device_clock, wish), alongside=alongside)
+
+    @property
+    def asked_before(self) -> bool:
+        """Whether this very form was sent before; for wishes that change from one moment to the next."""
+        return Event.objects.filter(request_key=self.cleaned_data["key"]).exists()
 
     def with_new_key(self) -> "RequestForm":
         """The same entries to be sent again after a refusal, as a new request."""
@@ -221,31 +242,12 @@ class RequestForm(forms.Form):
 
     @property
     def device_clock(self) -> datetime | None:
-        return device_clock(self.cleaned_data.get("device_time", ""))
-
-
-def device_clock(text: str) -> datetime | None:
-    """The time of the device's clock; None if it was not sent or cannot be read."""
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment.astimezone(UTC) if moment.tzinfo else None
-    except (ValueError, OverflowError):  # the first and the last day of the calendar may have no time in UTC
-        return None
-
-
-def ask(
-    request: HttpRequest, wish: Wish, *, key: str, device_time: datetime | None = None, site: str | None = None,
-    alongside: Callable[[Accepted], None] | None = None,
-) -> Answer:  # fmt: skip
-    """Ask the rules as the person who is logged in, at the site where they work (or at another, if it is named)."""
-    at_work = cast(AtWork, request)
-    where = site if site is not None else at_work.work_site
-    return answer(Request(key, at_work.member, where, device_time, wish), alongside=alongside)
-
-
-def ask_with(form: RequestForm, request: HttpRequest, wish: Wish, **how: Any) -> Answer:
-    """Ask with the key and clock of a form that was sent."""
-    return ask(request, wish, key=form.cleaned_data["key"], device_time=form.device_clock, **how)
+        """The time of the device's clock; None if it was not sent or cannot be read."""
+        try:
+            moment = datetime.fromisoformat(self.cleaned_data.get("device_time", ""))
+            return moment.astimezone(UTC) if moment.tzinfo else None
+        except (ValueError, OverflowError):  # the first and the last day of the calendar may have no time in UTC
+            return None
 
 
 _SITE_FIELD = "work_at_site"

@@ -16,8 +16,8 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
 from peerfront.web.live.screens.chains import Forest, Node, Recruited, tree_svg
+from peerfront.web.live.screens.page_frame import day_of, only_site, sites_in_sight, study_or_404
 from peerfront.web.live.screens.svg import COLOURS
-from peerfront.web.live.screens.visibility import day_of, only_site, sites_in_sight, study_or_404
 
 MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""

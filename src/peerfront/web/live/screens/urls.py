@@ -26,6 +26,7 @@ from peerfront.web.live.screens import (
     trees,
     users,
 )
+from peerfront.web.live.screens.form_pages import form_page
 
 handler400 = "peerfront.web.live.screens.page_frame.bad_request"
 handler403 = "peerfront.web.live.screens.page_frame.not_allowed"
@@ -48,20 +49,20 @@ urlpatterns = [
     path("receipt/", payments.receipt, name="receipt"),
     # The state of the study: coupons, people, trees, progress, estimates
     path("coupons/", coupon_board.board, name="board"),
-    path("coupons/<path:code>/void/", coupon_page.void_coupon, name="void_coupon"),
-    path("coupons/<path:code>/extend/", coupon_page.extend_coupon, name="extend_coupon"),
+    path("coupons/<path:code>/void/", form_page(coupon_page.VoidForm), name="void_coupon"),
+    path("coupons/<path:code>/extend/", form_page(coupon_page.ExtendForm), name="extend_coupon"),
     path("coupons/<path:code>/", coupon_page.coupon, name="coupon"),
     path("people/", people.people, name="people"),
     path("trees/", trees.tree, name="tree"),
     path("trees/picture.svg", trees.tree_picture, name="tree_picture"),
     path("people/<str:person>/", people.person, name="person"),
-    path("people/<str:person>/coupons/", person_actions.override_coupons, name="override_coupons"),
-    path("people/<str:person>/correct/", person_actions.correct_answers, name="correct_answers"),
-    path("people/<str:person>/withdraw/", person_actions.withdraw_person, name="withdraw_person"),
-    path("people/<str:person>/erase/", person_actions.erase_answers, name="erase_answers"),
+    path("people/<str:person>/coupons/", form_page(person_actions.OverrideForm), name="override_coupons"),
+    path("people/<str:person>/correct/", form_page(person_actions.CorrectionForm), name="correct_answers"),
+    path("people/<str:person>/withdraw/", form_page(person_actions.WithdrawForm), name="withdraw_person"),
+    path("people/<str:person>/erase/", form_page(person_actions.EraseForm), name="erase_answers"),
     path("people/<str:person>/contact/", person_actions.contact, name="contact"),
     path("people/<str:person>/contact/write/", person_actions.write_contact, name="write_contact"),
-    path("people/<str:person>/contact/delete/", person_actions.delete_contact, name="delete_contact"),
+    path("people/<str:person>/contact/delete/", form_page(person_actions.ForgetForm), name="delete_contact"),
     path("progress/", progress_page.progress, name="progress"),
     path("progress/<str:name>.svg", progress_page.progress_picture, name="progress_picture"),
     path("estimates/", estimates_page.estimates, name="estimates"),
@@ -72,9 +73,9 @@ urlpatterns = [
     path("plan/job/<int:number>/stop/", plan_page.stop_job, name="stop_job"),
     path("plan/<int:number>/", plan_page.plan_number, name="plan_number"),
     path("plan/<int:number>/sheet/", plan_changes.plan_sheet, name="plan_sheet"),
-    path("plan/<int:number>/change/", plan_changes.change_plan, name="change_plan"),
+    path("plan/<int:number>/change/", form_page(plan_changes.ChangeForm), name="change_plan"),
     path("plan/<int:number>/approve/", plan_changes.approve_plan, name="approve_plan"),
-    path("plan/<int:number>/stop/", plan_changes.stop_plan, name="stop_plan"),
+    path("plan/<int:number>/stop/", form_page(plan_changes.StopForm), name="stop_plan"),
     # Settings, sites, users, audit, export, back-ups; and everybody's password
     path("first-login/<str:number>/<str:token>/", users.first_login, name="first_login"),
     path("password/", users.password, name="password"),

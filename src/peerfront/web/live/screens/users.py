@@ -34,8 +34,7 @@ from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import NoteAction, Request
-from peerfront.web.live.screens.form_pages import ask_whole, asked_before
-from peerfront.web.live.screens.page_words import found_and_to_do, term
+from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
 ROLE_HELP = {
@@ -93,7 +92,7 @@ class NewUserForm(RoleForm):
         """A name is taken unless this very form took it, sent a second time."""
         entries = cast(dict[str, Any], super().clean())
         name = entries.get("name", "")
-        if name and is_taken(name) and not asked_before(self):
+        if name and is_taken(name) and not self.asked_before:
             self.add_error("name", name_taken())
         return entries
 
@@ -112,12 +111,12 @@ def users(request: HttpRequest) -> HttpResponse:
 def add_user(request: HttpRequest) -> HttpResponse:
     """Add somebody, who then gets a one-time link."""
     form = NewUserForm(request.POST or None)
-    found = to_do = ""
+    context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         name, (role, site) = form.cleaned_data["name"], form.role_and_site
         note = staff_note("added", name, role, site)
         try:
-            answered = ask_whole(form, request, note, alongside=lambda _: _add(name, role, site))
+            answered = form.ask(request, note, alongside=lambda _: _add(name, role, site))
         except NameTaken:
             form.add_error("name", name_taken())
         else:
@@ -126,9 +125,9 @@ def add_user(request: HttpRequest) -> HttpResponse:
                 if not answered.repeated:
                     _keep_link(request, user)
                 return redirect("user", user.pk)
-            found, to_do = found_and_to_do(answered.refusal)
+            context |= refusal_words(answered.refusal)
             form.with_new_key()
-    return render(request, "screens/management/add_user.html", {"form": form, "found": found, "to_do": to_do})
+    return render(request, "screens/management/add_user.html", context)
 
 
 def user(request: HttpRequest, number: int) -> HttpResponse:
@@ -158,9 +157,8 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
         return redirect("user", number)
     if isinstance(answered, Accepted):
         return redirect("user", number)
-    found, to_do = found_and_to_do(answered.refusal)
     form.with_new_key()
-    return render(request, "screens/management/user.html", page | {"found": found, "to_do": to_do})
+    return render(request, "screens/management/user.html", page | refusal_words(answered.refusal))
 
 
 def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, small: RequestForm) -> Answer:
@@ -187,7 +185,7 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
             _check_managers()
     else:
         raise Http404
-    answered = ask_whole(small, request, note, alongside=change)
+    answered = small.ask(request, note, alongside=change)
     if isinstance(answered, Accepted) and not answered.repeated:
         messages.success(request, done)
     return answered

@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold, named_luck
 from peerfront.problem import BranchingWorld, Crowd
 
@@ -31,7 +30,7 @@ class ReturnDays(Protocol):
 
 
 @dataclass(eq=False)
-class FieldStudy:
+class CalendarStudy:
     """People who took part, and those who will; days count from the first."""
 
     world: BranchingWorld
@@ -82,7 +81,7 @@ class FieldStudy:
         people = [place[person] for person, number in coupons.items() if number > 0]
         early = [self.ids[person] for person in people if self._day[person] > now or person in self._issued]
         if early:
-            raise SettingError("field_study.cannot_get_coupons", person=early[0], day=day.isoformat())
+            raise ValueError(f"{early[0]} has not taken part by {day}, or has coupons already")
         if not people:
             return
         given = np.array([coupons[self.ids[person]] for person in people])

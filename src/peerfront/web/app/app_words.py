@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+from math import isnan, nan
 from typing import Any
 
 from django import template
@@ -39,22 +40,23 @@ def minutes(seconds: int) -> int:
 @register.filter
 def rounded(value: Any, digits: int = 1) -> str:
     """A number with this many decimals, in the page's language; empty if there is no number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return ""
-    if number != number:
+    number = _number(value)
+    if isnan(number):
         return ""
     return str(number_format(round(number, digits), decimal_pos=digits, use_l10n=True, force_grouping=True))
 
 
 @register.filter
 def percentage(value: Any) -> str:
+    number = _number(value)
+    return "" if isnan(number) else f"{number:.0%}"
+
+
+def _number(value: Any) -> float:
     try:
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError):
-        return ""
-    return "" if number != number else f"{number:.0%}"
+        return nan
 
 
 @register.filter

@@ -5,14 +5,13 @@ from datetime import date, timedelta
 import pandas as pd
 import pytest
 
-from peerfront.foundation.errors import SettingError
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.simulation.field_study import FieldStudy
+from simulation.calendar_study import CalendarStudy
 from study.running_study import FIRST, small_world
 
 
-def made(coupons: int = 3, name: str = "field study") -> FieldStudy:
-    study = FieldStudy(small_world(), ReturnTimes("lognormal", 6.0, 0.7), FIRST, 10, name, valid_days=20.0)
+def made(coupons: int = 3, name: str = "field study") -> CalendarStudy:
+    study = CalendarStudy(small_world(), ReturnTimes("lognormal", 6.0, 0.7), FIRST, 10, name, valid_days=20.0)
     study.hand_out(FIRST, dict.fromkeys(study.ids[:10], coupons))
     return study
 
@@ -51,7 +50,7 @@ def test_the_same_people_come_whatever_others_get() -> None:
 
 def test_coupons_are_for_people_who_took_part_and_have_none() -> None:
     study = made()
-    with pytest.raises(SettingError, match="has coupons already"):
+    with pytest.raises(ValueError, match="has coupons already"):
         study.hand_out(FIRST, {study.ids[0]: 1})
-    with pytest.raises(SettingError, match="has not taken part by 2026-03-02"):
+    with pytest.raises(ValueError, match="has not taken part by 2026-03-02"):
         study.hand_out(date(2026, 3, 2), {study.ids[-1]: 1})

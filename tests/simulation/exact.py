@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import checked_discount
 from peerfront.problem import Frontier, Policy, Rules, State, ask
@@ -40,7 +39,7 @@ class ExactOptimum:
         """The largest expected reward of any policy from this frontier."""
         budget = self.rules.budget if remaining_budget is None else remaining_budget
         if not 0 <= budget <= self.rules.budget:
-            raise SettingError("exact_values.other_budget", most=self.rules.budget, budget=budget)
+            raise ValueError(f"solved for 0 to {self.rules.budget} coupons; asked for {budget}")
         left = self.rules.rounds if rounds_left is None else rounds_left
         counts = np.bincount(frontier[:, 0], minlength=len(self.world.rates)) if len(frontier) else None
         if counts is None:
@@ -106,7 +105,7 @@ class _ActionTable:
     def __init__(self, world: TypedWorld, rules: Rules) -> None:
         types, budget = len(world.rates), rules.budget
         if budget > LARGEST_BUDGET:
-            raise SettingError("exact_values.budget_too_large", most=LARGEST_BUDGET, budget=budget)
+            raise ValueError(f"exact values are for budgets of at most {LARGEST_BUDGET}; found {budget}")
         most_each = budget if rules.max_per_person is None else min(budget, rules.max_per_person)
         most_all = budget if rules.max_per_round is None else min(budget, rules.max_per_round)
         grid = np.array(list(product(range(budget + 1), repeat=types)), dtype=np.int64)

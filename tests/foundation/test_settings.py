@@ -1,7 +1,7 @@
 import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.specs import Option, Spec
+from peerfront.foundation.settings import Option, Spec
 
 OPTIONS = {"size": Option(int, ""), "rate": Option(float, ""), "files": Option(tuple, ""), "path": Option(str, "")}
 

@@ -1,1 +1,0 @@
-"""Dates, and how a study looks on a day."""

@@ -1,0 +1,113 @@
+"""What the name of a column says: its words, and whether they are about something sensitive.
+
+Names are compared by whole words (`group_a/HIV-Result2` says group, a, hiv, result), so that `race` is found in
+`Race.WBO.` and not in `embrace`. The words stand in `vocabulary.toml`.
+
+Sensitive answers must not decide who gets coupons unless the study says so (`use = true`). They are recognised by the
+words of a column's name in seven languages, and by answers that leave no doubt (positive and negative; names of
+religions). `docs/reference/sensitive-fields.md` lists them all, and a test holds the two equal.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from peerfront.foundation.messages import Message, note
+
+VOCABULARY = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
+_LOW, _HIGH = "[a-z\u0430-\u044f]", "[A-Z\u0410-\u042f]"  # Latin and Cyrillic
+_CASES = re.compile(rf"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<={_LOW})(?={_HIGH})|(?<={_HIGH})(?={_HIGH}{_LOW})")
+_AFTER_CAPITALS = re.compile(rf"(?<={_HIGH}{_HIGH})(?={_LOW})")  # HIVresult is HIV and result, HIVResult too
+_LONGEST = 200  # characters of a name that are looked at
+Phrase = tuple[str, ...]
+"""Words that must all stand in a name, in whatever order."""
+
+
+@lru_cache(maxsize=10_000)
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a name: lower case, without accents, split at signs, digits and capital letters.
+
+    >>> words_of("Orientación_sexual"), words_of("isSeed"), words_of("race___1")
+    (('orientacion', 'sexual'), ('is', 'seed'), ('race', '1'))
+    """
+    parted = _CASES.sub(" ", plain(name[:_LONGEST]))
+    return tuple(word.lower() for word in re.split(r"[\W_]+", parted) if word)
+
+
+def plain(text: str) -> str:
+    """Remove accents; ß becomes ss."""
+    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(c for c in parts if not unicodedata.combining(c) or c == "\u0306").replace("\u0306", "")
+
+
+def phrases(*texts: str) -> tuple[Phrase, ...]:
+    """Write phrases as text: `phrases("hiv", "test result")`."""
+    return tuple(words_of(text) for text in texts)
+
+
+def says(name: str, listed: Iterable[Phrase]) -> bool:
+    """Tell whether all words of one of the phrases stand in the name, or the name is one of them written together."""
+    words = words_of(name)
+    spoken, joined = {*words, *words_of(_AFTER_CAPITALS.sub(" ", name[:_LONGEST]))}, "".join(words)
+    return any(spoken.issuperset(phrase) or joined == "".join(phrase) for phrase in listed)
+
+
+def is_called(name: str, listed: Iterable[Phrase]) -> bool:
+    """Tell whether the name is one of the phrases and nothing else."""
+    joined = "".join(words_of(name))
+    return any(joined == "".join(phrase) for phrase in listed)
+
+
+# Sensitive fields ----------------------------------------------------------------------------------------------------
+
+
+MEANING = note("sensitive.meaning")
+"""What using a sensitive field means, in one sentence."""
+_TELLING_ANSWERS = 2  # different answers of a topic from which on the topic is certain
+_MOST_ANSWERS = 50  # a column with more different answers is free text
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A kind of sensitive answer, and how columns that hold it are usually named."""
+
+    title: Message
+    names: dict[str, list[str]]
+    """By language; a name of several words is found whatever stands between them and in any order."""
+    answers: list[str]
+    """Answers that only this topic has."""
+    other_answers: list[str]
+    """Answers that show that a column is about something else: a third colour beside black and white."""
+
+    @cached_property
+    def listed(self) -> tuple[Phrase, ...]:
+        return tuple(phrase for names in self.names.values() for phrase in phrases(*names))
+
+
+_TITLES = {
+    "tests": note("sensitive.tests"),
+    "race": note("sensitive.race"),
+    "orientation": note("sensitive.orientation"),
+    "religion": note("sensitive.religion"),
+    "legal": note("sensitive.legal"),
+}
+TOPICS = tuple(Topic(title, **VOCABULARY["sensitive"][name]) for name, title in _TITLES.items())
+
+
+def sensitive_topic(name: str, answers: Iterable[str] = ()) -> Message | None:
+    """Return what a column's name or its different answers say about people that is sensitive, if anything."""
+    for topic in TOPICS:
+        if says(name, topic.listed):
+            return topic.title
+    spoken = [" ".join(words_of(answer)) for _, answer in zip(range(_MOST_ANSWERS + 1), answers, strict=False)]
+    if len(spoken) > _MOST_ANSWERS:
+        return None
+    for topic in TOPICS:
+        telling = len(set(spoken).intersection(map(plain, topic.answers)))
+        if telling >= _TELLING_ANSWERS and not set(spoken).intersection(topic.other_answers):
+            return topic.title
+    return None

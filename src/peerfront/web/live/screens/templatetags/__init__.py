@@ -1,1 +1,0 @@
-"""Words and shapes that templates of the live study need."""
