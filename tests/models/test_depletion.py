@@ -199,7 +199,7 @@ def test_the_last_people_are_found_although_many_look_for_them() -> None:
         population = whole(1000, 980, 0, acquaintances=(11,), coupons_lost=lost)
         world = DepletingWorld.of(inner, population, SCHEMA)
         played = rollout(world, Constant(3), Rules(120, 40, 1), named_luck(("last",), 200))
-        alone = float(world.response.survival(people(40), 3).sum()) if not lost else 120 * 0.02
+        alone = float(world.response.gains(people(40), 3).sum()) if not lost else 120 * 0.02
         assert 0.5 * alone < played.total_recruits.mean() < alone
 
 
@@ -218,9 +218,9 @@ def test_groups_run_out_by_themselves() -> None:
     crowd = world.seeds(named_luck(("groups",), 50), 8)
     for _ in range(3):
         crowd = world.refer(crowd, np.full(len(crowd), 3)).next_crowd
-    women = np.bincount(crowd.memory[:, 0].astype(int))
+    women = np.bincount(crowd.memory[0][:, 0].astype(int))
     assert len(women) - 1 <= 2  # ten women, eight of whom had taken part
-    assert crowd.memory[:, 1].mean() > 50
+    assert crowd.memory[0][:, 1].mean() > 50
     unknown = np.array([[-1, 0]], np.int16)
     assert population.groups(unknown).tolist() == [2]
 
@@ -236,7 +236,7 @@ def test_a_recruit_of_unknown_group_counts_a_part_in_each() -> None:
     world = DepletingWorld.of(inner, population, SCHEMA)
     start = world.seeds(named_luck(("nameless",), 1), 4)
     after = world.refer(Crowd(start.episode, start.keys, start.covariates), np.ones(4, np.int64)).next_crowd
-    np.testing.assert_allclose(after.memory, [[3.0, 1.0]])
+    np.testing.assert_allclose(after.memory[0], [[3.0, 1.0]])
 
 
 def test_popular_people_are_found_first() -> None:

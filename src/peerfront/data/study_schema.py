@@ -185,6 +185,7 @@ def history_of(study: Study, schema: StudySchema, exposure: NDArray[np.float64] 
         codes[study.recruiter[recruits]],
         codes[recruits],
         None if exposure is None else exposure[informative],
+        study.trees.wave[informative],
     )
 
 

@@ -1,40 +1,40 @@
 """What coupons do while the population runs out: a response model with fewer acquaintances left, and such a world.
 
-N'(k) = Binomial(min(k, C, A), P s): A acquaintances are left and, where coupons can be lost, s is the chance that the
-one who gets a coupon has not taken part (`finite_population`). With P(A >= l) as another factor of P(C >= l) and s as
-another factor of P this is the family of `problem.response` again, so its tables, greedy and its guarantee hold. With
-everybody left it is the model itself, to the last bit.
+N'(k) = Binomial(N(min(k, A)), s): A acquaintances are left and, where coupons can be lost, s is the chance that the one
+who gets a coupon has not taken part (`finite_population`). Its tables follow from those of N, whatever the family: with
+alpha' = 1 - s (1 - alpha),
+
+    G'(k) - G'(k - 1) = s P(A >= k) (G(k) - G(k - 1)),     T'(k) - T'(k - 1) = P(A >= k) (T(k) - T(k - 1)) at alpha'.
+
+With everybody left it is the model itself.
 
 Where staff asked people how many of their acquaintances have not taken part, the answer is one more code of the person,
 the last one: A is that number, and -1 says that it is not known.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.binomials import binomial_quantile
+from peerfront.foundation.binomials import binomial_quantile, thinned_counts
 from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
-from peerfront.foundation.messages import Message
 from peerfront.foundation.randomness import Luck
 from peerfront.models.finite_population import Array, Population
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.rates import RateEnsemble
-from peerfront.problem import BinomialResponse, Crowd, OffspringModel, Referrals, World
+from peerfront.problem import Crowd, OffspringModel, Referrals, ResponseModel, World
 from peerfront.problem.response import UNLIMITED
 
 
 @dataclass(frozen=True, eq=False)
-class Depleted(BinomialResponse):
+class Depleted:
     """A response model of people who find fewer acquaintances than the people it was learned from.
 
     Planners use it as it is now; `DepletingWorld` goes on from there.
     """
 
-    response: BinomialResponse
+    response: ResponseModel
     population: Population | None = None
     """None where only what staff asked is known."""
     asked: bool = False
@@ -76,29 +76,44 @@ class Depleted(BinomialResponse):
         unknown = np.ones((len(covariates), levels)) if chances is None else chances
         return np.where(left >= 0, (np.arange(levels) < left).astype(np.float64), unknown)
 
-    def survival(self, covariates: Codes, max_coupons: int) -> Array:
-        survival = self.response.survival(self.own(covariates), max_coupons)
+    def gains(self, covariates: Codes, max_coupons: int) -> Array:
+        gains = self.response.gains(self.own(covariates), max_coupons)
         chances = self.finds(covariates, max_coupons)
-        return survival if chances is None else survival * chances
+        if chances is not None:
+            gains = gains * chances
+        return gains * self._kept(covariates)[:, None] if self._loses else gains
 
-    def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
-        return np.minimum(self.response.capacities(self.own(covariates), luck), self.acquaintances(covariates, luck))
-
-    def chances(self, covariates: Codes, degree: int) -> tuple[Array, Array] | None:
-        chances = self.response.chances(self.own(covariates), degree)
-        if not self._loses:
-            return chances
-        kept = self._kept(covariates)[:, None]
+    def covers(self, covariates: Codes, uncovered: Array, max_coupons: int) -> Array:
+        if self._loses:
+            uncovered = 1.0 - self._kept(covariates)[:, None] * (1.0 - uncovered)
+        covers = self.response.covers(self.own(covariates), uncovered, max_coupons)
+        chances = self.finds(covariates, max_coupons)
         if chances is None:
-            return kept, np.ones_like(kept)
-        return chances[0] * kept, chances[1]
+            return covers
+        left = np.concatenate([np.ones_like(covers[:, :1]), np.cumprod(1.0 - covers, axis=1)], axis=1)
+        lost = chances[:, :, None] * -np.diff(left, axis=1)  # T'(k - 1) - T'(k)
+        before = 1.0 - np.cumsum(lost, axis=1) + lost
+        return np.ascontiguousarray(np.clip(lost / np.maximum(before, 1e-300), 0.0, 1.0))
 
-    def drawn_chances(self, covariates: Codes, luck: Luck) -> Array | None:
-        chances = self.response.drawn_chances(self.own(covariates), luck)
+    def counts(self, covariates: Codes, coupons: int) -> Array:
+        chances = self.finds(covariates, coupons)
+        own = self.own(covariates)
+        if chances is None:
+            counts = self.response.counts(own, coupons)
+        else:
+            least = np.concatenate([np.ones((len(own), 1)), chances, np.zeros((len(own), 1))], axis=1)
+            counts = np.zeros((len(own), coupons + 1))
+            for able in range(coupons + 1):  # of min(coupons, A)
+                share = least[:, able] - (least[:, able + 1] if able < coupons else 0.0)
+                counts[:, : able + 1] += share[:, None] * self.response.counts(own, able)
+        return thinned_counts(counts, self._kept(covariates)) if self._loses else counts
+
+    def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
+        able = np.minimum(coupons, self.acquaintances(covariates, luck))
+        recruits = self.response.sample(self.own(covariates), able, luck)
         if not self._loses:
-            return chances
-        kept = self._kept(covariates)
-        return kept if chances is None else chances * kept
+            return recruits
+        return binomial_quantile(luck.uniform("not taken part"), recruits, self._kept(covariates))
 
     def acquaintances(self, covariates: Codes, luck: Luck, shares: Array | None = None) -> NDArray[np.int64]:
         """A of each person, [people], by inversion of their own luck.
@@ -118,20 +133,9 @@ class Depleted(BinomialResponse):
     # What advice asks of a fitted model -------------------------------------------------------------------------------
 
     @property
-    def fitted(self) -> LearnedResponse:
-        return cast(LearnedResponse, self.response)
-
-    def member(self, number: int) -> "Depleted":
-        """One member of the fitted model alone."""
-        return replace(self, response=self.fitted.member(number))
-
-    @property
-    def rates(self) -> RateEnsemble:
-        return self.fitted.rates
-
-    @property
     def fields(self) -> tuple[str, ...]:
-        return self.fitted.fields
+        fields: tuple[str, ...] = self.response.fields  # type: ignore[attr-defined] # learned responses say so
+        return fields
 
     @property
     def columns_used(self) -> tuple[int, ...] | None:
@@ -141,14 +145,6 @@ class Depleted(BinomialResponse):
             return None
         group = None if self.population is None else self.population.field
         return own if group is None else tuple(sorted({*own, group}))
-
-    @property
-    def most_shown(self) -> int | None:
-        return self.fitted.most_shown
-
-    @property
-    def reason(self) -> Message:
-        return self.fitted.reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +176,7 @@ class DepletingWorld:
         cls, inner: World, population: Population | None, schema: Schema, asked: NDArray[np.int16] | None = None
     ) -> "DepletingWorld":
         """The world from now on. Where first people were asked, `schema` has one field more than the inner world."""
-        response = Depleted(cast(BinomialResponse, inner.response), population, asked is not None)
+        response = Depleted(inner.response, population, asked is not None)
         offspring = inner.offspring if asked is None else StillUnasked(inner.offspring)
         return cls(inner, response, schema, offspring, asked)
 
@@ -194,17 +190,17 @@ class DepletingWorld:
     def seeds(self, episodes: Luck, people: int) -> Crowd:
         crowd = self.inner.seeds(episodes, people)
         codes = self._with_answers(crowd.covariates, np.arange(len(crowd)) % max(people, 1))
-        return Crowd(crowd.episode, crowd.keys, codes, crowd.members, self._nobody(len(episodes)))
+        return Crowd(crowd.episode, crowd.keys, codes, crowd.members, (self._nobody(len(episodes)), crowd.memory))
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         response, population = self.response, self.response.population
-        own = Crowd(crowd.episode, crowd.keys, response.own(crowd.covariates), crowd.members)
+        come, inner_memory = (None, None) if crowd.memory is None else crowd.memory
+        own = Crowd(crowd.episode, crowd.keys, response.own(crowd.covariates), crowd.members, inner_memory)
         if population is None:
             reachable = response.acquaintances(crowd.covariates, crowd.luck)
             brought = self.inner.refer(own, np.minimum(coupons, reachable))
             kept = np.ones(len(brought.parent), dtype=bool)
             return self._referrals(len(crowd), brought, kept, None)
-        come = crowd.memory
         if come is None:
             come = self._nobody(int(crowd.episode.max(initial=-1)) + 1)
         half = 0.5 * self._as_things_stand(crowd, own, coupons, come)[:, None]
@@ -254,7 +250,8 @@ class DepletingWorld:
     def _referrals(self, people: int, brought: Referrals, kept: NDArray[np.bool_], come: Array | None) -> Referrals:
         recruits, parent = brought.next_crowd, brought.parent[kept]
         codes = recruits.covariates if self.asked is None else _unasked(recruits.covariates)
-        next_crowd = Crowd(recruits.episode, recruits.keys, codes, recruits.members, come).where(kept)
+        memory = (come, recruits.memory)
+        next_crowd = Crowd(recruits.episode, recruits.keys, codes, recruits.members, memory).where(kept)
         return Referrals(np.bincount(parent, minlength=people).astype(np.int64), next_crowd, parent)
 
     def _nobody(self, episodes: int) -> Array | None:

@@ -31,6 +31,10 @@ class History:
     children: Codes  # [pairs, fields]
     exposure: NDArray[np.float64] | None = None
     """[triples], from 0 (just issued) to 1 (everybody who will come has come); None for 1 everywhere."""
+    wave: NDArray[np.int64] | None = None
+    """[triples], steps from the first people to each referrer; None if that is not known."""
+    planned: NDArray[np.int64] | None = None
+    """[triples], the number of coupons that a plan or a lot gave, -1 where staff decided; None: staff decided always."""
 
     def __post_init__(self) -> None:
         for codes in (self.referrers, self.parents, self.children):
@@ -75,7 +79,7 @@ class History:
             self.recruits[triples],
             self.parents[pairs],
             self.children[pairs],
-            None if self.exposure is None else self.exposure[triples],
+            *(None if each is None else each[triples] for each in (self.exposure, self.wave, self.planned)),
         )
 
     def informative_rows(self) -> NDArray[np.int64]:

@@ -18,7 +18,8 @@ from scipy.special import logsumexp
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.belief.coupon_family import seen_so_far, transport
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.coupon_family import seen_so_far, tilt, transport
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -27,6 +28,9 @@ MOST_COUPONS = 12
 _FEW = 5  # people who must have had a number of coupons, so that it counts as one that data show
 _NEWTON_STEPS = 50
 _MOST_WAVES = 15
+N_DRAWS = 400
+"""Draws that intervals and simulations are made of."""
+_CLEAR = 1.0  # log odds above which answers count
 _EXPOSURES = 20  # steps of exposure in which coupons count as alike
 
 
@@ -36,7 +40,7 @@ class Prior:
 
     limited: tuple[tuple[float, float], ...] = ((0.0, 0.3), (0.25, 0.1), (0.5, 0.2), (0.75, 0.1), (1.0, 0.3))
     """Share of people who use the first coupons first, with weights; the coupons of others are used on their own."""
-    spur: tuple[tuple[float, float], ...] = ((0.0, 0.6), (0.2, 0.08), (0.4, 0.08), (0.6, 0.08), (0.8, 0.08), (1.2, 0.08))
+    spur: tuple[tuple[float, float], ...] = ((0.0, 0.4), (0.2, 0.12), (0.4, 0.12), (0.6, 0.12), (0.8, 0.12), (1.2, 0.12))
     """How much more coupons motivate: with k of K something comes of them with (k / K)^spur."""
     spread: tuple[tuple[float, float], ...] = ((0.05, 0.4), (0.15, 0.3), (0.3, 0.2), (0.5, 0.1))
     """Standard deviation of a wave's zeal around the drift, with weights."""
@@ -98,12 +102,6 @@ class Problem:
     columns: Numbers  # columns of the schema that the first slopes belong to
     drift: int | None
     """The place of the drift among the slopes."""
-
-    @property
-    def tilt(self) -> Array:
-        """How much zeal adds to each c, [most + 1]: that of 3 for all coupons, whatever their number."""
-        tilt: Array = np.arange(self.most + 1) * (3.0 / max(self.most, 3))
-        return tilt
 
     def rows(self, limited: float, spur: float) -> Array:
         """The chance of what was seen given Y, [cells, most + 1]."""
@@ -174,8 +172,8 @@ class Posterior:
     def terms(self, theta: Array) -> tuple[float, Array, Array]:
         """Log density up to a constant, its gradient, and minus its second derivatives."""
         problem, most = self.problem, self.problem.most
-        design, tilt = problem.design, problem.tilt
-        scores = tilt * (design @ theta[most:])[:, None]
+        design, tilted_by = problem.design, tilt(most)
+        scores = tilted_by * (design @ theta[most:])[:, None]
         scores[:, 1:] += theta[:most]
         f = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))  # [groups, most + 1]
         joint = self.rows * f[problem.group]
@@ -186,18 +184,18 @@ class Posterior:
         after, before = np.zeros(size), np.bincount(problem.group, problem.people, len(design))[:, None] * f
         np.add.at(after, problem.group, weight * q)
         residual = after - before
-        gradient = np.concatenate([residual.sum(axis=0)[1:], design.T @ (residual @ tilt)])
+        gradient = np.concatenate([residual.sum(axis=0)[1:], design.T @ (residual @ tilted_by)])
         # Of each group: the spread of Y before what was seen less the spread after.
         people = np.bincount(problem.group, problem.people, len(design))[:, None, None]
         bend = people * (f[:, :, None] * np.eye(most + 1) - f[:, :, None] * f[:, None, :])
         own = problem.people[:, None, None] * (q[:, :, None] * np.eye(most + 1) - q[:, :, None] * q[:, None, :])
         np.subtract.at(bend, problem.group, own)
-        tilted = bend @ tilt  # [groups, most + 1]
+        tilted = bend @ tilted_by  # [groups, most + 1]
         curve = np.empty((len(theta), len(theta)))
         curve[:most, :most] = bend.sum(axis=0)[1:, 1:]
         curve[most:, :most] = design.T @ tilted[:, 1:]
         curve[:most, most:] = curve[most:, :most].T
-        curve[most:, most:] = design.T @ (design * (tilted @ tilt)[:, None])
+        curve[most:, most:] = design.T @ (design * (tilted @ tilted_by)[:, None])
         off = theta / self.deviation
         value = float(problem.people @ np.log(total) - 0.5 * off @ off)
         curve[np.diag_indices_from(curve)] += 1.0 / np.square(self.deviation)
@@ -206,7 +204,7 @@ class Posterior:
     def value(self, theta: Array) -> Array:
         """Log densities of many parameters, [draws, parameters], constants of the prior included."""
         problem, most = self.problem, self.problem.most
-        scores = problem.tilt * (theta[:, most:] @ problem.design.T)[:, :, None]
+        scores = tilt(most) * (theta[:, most:] @ problem.design.T)[:, :, None]
         scores[:, :, 1:] += theta[:, None, :most]
         f = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
         total = np.maximum(np.einsum("dcy,cy->dc", f[:, problem.group], self.rows), 1e-300)
@@ -281,3 +279,57 @@ def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
     kept = np.minimum(kept, several - 1)
     points = tuple((limited[0], spur[0], spread[0]) for limited, spur, spread in grid)
     return Draws(np.array(points)[which[kept]], drawn[kept], evidence, weights, points, effective)
+
+
+def learned_belief(
+    counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0, fields: tuple[int, ...] | None = None
+) -> Belief:
+    """Learn what coupons do from counts.
+
+    Columns of answers are taken in one after another while the evidence for the best of them, with the prior chance
+    that it matters, is clear (`_CLEAR`): everybody is alike until the counts show otherwise. `fields` says which
+    matter instead.
+    """
+    prior = prior or Prior()
+    chosen: tuple[int, ...] = () if fields is None else fields
+    problem = problem_of(counts, chosen, prior)
+    drawn = draws_of(problem, prior, draws, seed)
+    gains: dict[str, float] = {}
+    left = [n for n, each in enumerate(counts.schema.fields) if len(each.categories) > 1] if fields is None else []
+    while left:
+        shape = drawn.points[int(drawn.weights.argmax())]
+        plain = _evidence(problem, shape, prior)
+        others = {n: _evidence(problem_of(counts, (*chosen, n), prior), shape, prior) - plain for n in left}
+        for n in left:
+            gains.setdefault(counts.schema.names[n], others[n])
+        best = max(others, key=lambda n: others[n])
+        if others[best] + np.log(prior.answers_matter / (1.0 - prior.answers_matter)) < _CLEAR:
+            break
+        gains[counts.schema.names[best]] = others[best]
+        left.remove(best)
+        chosen = (*chosen, best)
+        problem = problem_of(counts, chosen, prior)
+        drawn = draws_of(problem, prior, draws, seed)
+    most, theta = problem.most, drawn.theta
+    effects = np.zeros((len(theta), counts.schema.columns))
+    effects[:, problem.columns] = theta[:, most : most + len(problem.columns)]
+    return Belief(
+        counts.schema,
+        most,
+        limited=drawn.shape[:, 0],
+        spur=drawn.shape[:, 1],
+        levels=theta[:, :most],
+        effects=effects,
+        drift=np.zeros(len(theta)) if problem.drift is None else theta[:, most + problem.drift],
+        spread=drawn.shape[:, 2],
+        fields=tuple(counts.schema.names[n] for n in sorted(chosen)),
+        effective=drawn.effective,
+        gains=gains,
+    )
+
+
+def _evidence(problem: Problem, shape: tuple[float, float, float], prior: Prior) -> float:
+    limited, spur, spread = shape
+    posterior = Posterior(problem, problem.rows(limited, spur), spread, prior)
+    _, height, curve = posterior.mode(np.zeros(problem.most + len(problem.deviation)))
+    return posterior.log_evidence(height, curve)

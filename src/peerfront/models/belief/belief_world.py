@@ -11,8 +11,7 @@ from scipy.special import ndtri
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck, fold
-from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_response import sampled
+from peerfront.models.belief.belief import Belief, sampled
 from peerfront.problem import BranchingWorld, Crowd, OffspringModel, Referrals, ResponseModel
 
 Array = NDArray[np.float64]
@@ -48,20 +47,21 @@ class BeliefWorld:
     def seeds(self, episodes: Luck, people: int) -> Crowd:
         return self.inner.seeds(episodes, people)
 
-    def draw_of(self, episode: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The draw of each episode: evenly spread over all draws, whatever the number of episodes."""
-        draws: NDArray[np.int64] = ((episode + 1) * _GOLDEN % 1.0 * len(self.belief)).astype(np.int64)
-        return draws
-
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         wave = 0 if crowd.memory is None else int(crowd.memory)
-        draw = self.draw_of(crowd.episode)
+        draw = draw_of_episode(crowd.episode, len(self.belief))
         keys = fold(crowd.episode.astype(np.uint64), np.full(len(crowd), wave))
         luck = ndtri(np.clip(Luck(keys).uniform("luck of a wave"), 1e-9, 1.0 - 1e-9))
         zeal = self.belief.drift[draw] * (wave + 1) + self.belief.spread[draw] * luck
         recruits = sampled(self.belief, draw, zeal, crowd.covariates, coupons, crowd.luck)
         referrals = replace(self.inner, response=_These(recruits)).refer(crowd, coupons)
         return replace(referrals, next_crowd=replace(referrals.next_crowd, memory=wave + 1))
+
+
+def draw_of_episode(episode: NDArray[np.int64], draws: int) -> NDArray[np.int64]:
+    """A draw for each episode: evenly spread over all, whatever the number of episodes."""
+    number: NDArray[np.int64] = ((episode + 1) * _GOLDEN % 1.0 * draws).astype(np.int64)
+    return number
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,12 @@ FURTHEST = 2
 """Coupons beyond this many times the most that data show are never used."""
 
 
+def tilt(most: int) -> Array:
+    """How much zeal adds to the log chance of 0 .. most recruits, [most + 1]: 3 for all, whatever their number."""
+    added: Array = np.arange(most + 1) * (3.0 / max(most, 3))
+    return added
+
+
 def moved(coupons: NDArray[np.int64] | int, most: int, spur: Array | float) -> Array:
     """pi(k): the chance that something comes of k coupons, relative to `most` coupons; 1 beyond these."""
     chances: Array = np.minimum(np.asarray(coupons) / most, 1.0) ** spur
