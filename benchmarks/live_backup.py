@@ -102,10 +102,9 @@ def main() -> None:
 
             from peerfront.web.live.folder import sqlite
             from peerfront.web.live.operations.backup_files import BackupFile
-            from peerfront.web.live.operations.backups import write_backup
+            from peerfront.web.live.operations.backups import load, restore, write_backup
             from peerfront.web.live.operations.opening import migrate
-            from peerfront.web.live.operations.restoring import load, restore
-            from peerfront.web.live.records.verification import verify
+            from peerfront.web.live.operations.verification import verify
 
             def timed(what, work):
                 began, busy = time.perf_counter(), time.process_time()

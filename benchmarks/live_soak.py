@@ -168,8 +168,8 @@ def main() -> None:
 
 def judged(load: Load) -> dict[str, object]:
     """What the records say, against what clients were told; counted from the events, not from unique tables."""
+    from peerfront.web.live.operations.verification import verify
     from peerfront.web.live.records.models import Event
-    from peerfront.web.live.records.verification import verify
 
     redeemed: Counter[str] = Counter()
     paid: Counter[str] = Counter()

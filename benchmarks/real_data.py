@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.foundation.covariates import Field, Schema, categories_in
+from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema, categories_in
 from peerfront.models.model_diagnostics import response_report
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings, fit_response
@@ -21,11 +21,17 @@ STUDIES = {
 }
 
 
+def codes_of(table: pd.DataFrame, schema: Schema) -> Codes:
+    """The categories of a table as codes, [people, fields]; empty cells are unknown."""
+    columns = [[field.code_of.get(value, UNKNOWN) for value in table[field.name]] for field in schema.fields]
+    return np.array(columns, dtype=np.int16).T
+
+
 def study(folder: Path, fields: list[str]) -> History:
     """People with the coupons they were given; people with more recruits than coupons are left out."""
     people = pd.read_csv(folder / "participants.csv", dtype=str, keep_default_na=False)
     schema = Schema(tuple(Field(name, categories_in([v for v in people[name] if v])) for name in fields))
-    codes = schema.encode(people[fields].to_dict("records"))
+    codes = codes_of(people, schema)
     coupons, recruits = (people[name].astype(int).to_numpy() for name in ("n_coupons_issued", "n_recruits"))
     usable = recruits <= coupons
     row = {person: number for number, person in enumerate(people["id"])}
@@ -43,7 +49,7 @@ def villages(folder: Path) -> History:
     )
     fields = [name for name in nodes.columns if name not in ("id", "village", "time_of_adoption")]
     schema = Schema(tuple(Field(name, categories_in([v for v in nodes[name] if v])) for name in fields))
-    codes = schema.encode(nodes[fields].to_dict("records"))
+    codes = codes_of(nodes, schema)
     row = {person: number for number, person in enumerate(nodes["id"])}
     parents, children = (codes[[row[person] for person in edges[end]]] for end in ("source", "target"))
     print(f"\n{folder.name}: {len(nodes)} people, {len(edges)} ties, {len(fields)} fields")

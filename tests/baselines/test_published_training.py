@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from baselines.small_learning import RULES, WORLD, capped_states, earned
 from peerfront.baselines.agents import Action, Frontiers, RandomActions, RawFrontierEncoder
 from peerfront.baselines.budget_dqn import BudgetAgent, BudgetDQNSettings, fit_budget_dqn, split_by_predictions
-from peerfront.baselines.factorized_rl import FactorizedRLSettings, fit_factorized_rl
+from peerfront.baselines.factorized_rl import (
+    FactorizedRLSettings,
+    SeparateHeadsAgent,
+    fit_factorized_rl,
+    one_coupon_futures,
+    separate_losses,
+)
 from peerfront.baselines.q_learning import Transition
-from peerfront.baselines.separate_heads import SeparateHeadsAgent, one_coupon_futures, separate_losses
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.problem import Allocation, Frontier, State, check_feasible

@@ -159,7 +159,7 @@ def test_names_with_groups_may_be_mapped_as_they_stand_in_the_file(tmp_path) -> 
         path, ReadSettings(columns=parse_columns(["id=screening/participant_id", "date=_submission_time"]))
     )
     assert study.columns["id"] == ("participant_id",)
-    assert study.date_column == "_submission_time"
+    assert study.columns["date"] == ("_submission_time",)
     assert found_in(study) == MADE.expected
 
 

@@ -21,7 +21,7 @@ from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult
 from peerfront.experiments.planning_world import CAPACITY, OFFSPRING
 from peerfront.experiments.policies import Preparation, Renamed, prepare_policy
 from peerfront.experiments.result_folder import form_with_cost, restored_result, stored_result
-from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, NO_STORE, Store, StoreSection, _checksum, program
+from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, Form, Store, _checksum, program
 from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
@@ -29,6 +29,8 @@ from peerfront.foundation.settings import Spec
 from peerfront.foundation.stored import Stored
 from peerfront.problem import BranchingWorld, Policy, Rules, rollout
 from small_artifacts import a_fit, people
+
+PLAIN = Form(lambda value: Stored({"value": value}, {}), lambda stored: stored.settings["value"])
 
 
 def test_a_result_is_made_once_and_found_again(tmp_path) -> None:
@@ -40,55 +42,40 @@ def test_a_result_is_made_once_and_found_again(tmp_path) -> None:
         return {"answer": 42}
 
     asked = {"discount": 0.9, "rules": Rules(budget=20)}
-    assert not store.has("part", asked)
-    assert [store.find_or_make("part", asked, make) for _ in range(3)] == [{"answer": 42}] * 3
+    assert [store.find_or_make("part", asked, make, PLAIN) for _ in range(3)] == [{"answer": 42}] * 3
     assert len(made) == 1
-    assert store.has("part", asked)
 
 
 def test_everything_in_the_identity_counts(tmp_path) -> None:
     store = Store(tmp_path)
     asked = {"discount": 0.9, "rules": Rules(budget=20)}
-    store.find_or_make("part", asked, lambda: "first")
+    store.find_or_make("part", asked, lambda: "first", PLAIN)
     others = [("other", asked), ("part", {**asked, "discount": 0.95}), ("part", {**asked, "rules": Rules(budget=21)})]
     for kind, identity in others:
-        assert store.find_or_make(kind, identity, lambda: "another") == "another"
-    assert store.find_or_make("part", dict(reversed(asked.items())), lambda: "never") == "first"
+        assert store.find_or_make(kind, identity, lambda: "another", PLAIN) == "another"
+    assert store.find_or_make("part", dict(reversed(asked.items())), lambda: "never", PLAIN) == "first"
 
 
 def test_none_is_a_result_too(tmp_path) -> None:
     store = Store(tmp_path)
-    assert store.find_or_make("part", {}, lambda: None) is None
-    assert store.find_or_make("part", {}, lambda: "made again") is None
+    assert store.find_or_make("part", {}, lambda: None, PLAIN) is None
+    assert store.find_or_make("part", {}, lambda: "made again", PLAIN) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", None])
 def test_a_damaged_result_is_made_again(tmp_path, damage) -> None:
     store = Store(tmp_path)
-    store.find_or_make("part", {}, lambda: "good")
+    store.find_or_make("part", {}, lambda: "good", PLAIN)
     (file,) = tmp_path.iterdir()
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if damage is None else damage)
-    assert not store.has("part", {})
-    assert store.find_or_make("part", {}, lambda: "again") == "again"
-
-
-def test_without_a_folder_nothing_is_kept() -> None:
-    assert [NO_STORE.find_or_make("part", {}, lambda n=n: n) for n in range(2)] == [0, 1]
-    assert not NO_STORE.has("part", {})
-
-
-def test_a_section_keeps_parts_of_one_thing_apart_from_those_of_another(tmp_path) -> None:
-    one, other = (StoreSection(Store(tmp_path), name) for name in ("one", "other"))
-    assert one.find_or_make("part", lambda: 1) == 1
-    assert other.find_or_make("part", lambda: 2) == 2
-    assert one.find_or_make("part", lambda: 3) == 1
+    assert store.find_or_make("part", {}, lambda: "again", PLAIN) == "again"
 
 
 def test_a_folder_that_cannot_be_used_is_a_clear_error(tmp_path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(DataFileError, match="Choose another folder"):
-        Store(tmp_path / "file").find_or_make("part", {}, lambda: 1)
+        Store(tmp_path / "file").find_or_make("part", {}, lambda: 1, PLAIN)
 
 
 def test_the_program_is_its_source_and_its_libraries() -> None:
@@ -138,13 +125,13 @@ class Bomb:
 def test_a_pickle_in_the_store_is_never_opened(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     store = Store(tmp_path / "store")
-    store.find_or_make("part", {}, lambda: "good")
+    store.find_or_make("part", {}, lambda: "good", PLAIN)
     (file,) = (tmp_path / "store").iterdir()
     body = pickle.dumps(Bomb())
     for content in (body, hashlib.sha256(body).digest() + body):
         for name in (file, file.with_suffix(".pickle")):
             name.write_bytes(content)
-        assert store.find_or_make("part", {}, lambda: "made again") == "made again"
+        assert store.find_or_make("part", {}, lambda: "made again", PLAIN) == "made again"
         assert not (tmp_path / "exploded").exists()
 
 

@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.covariates import UNKNOWN, Schema, uniform_codes
-from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_luck
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.icpsr22140 import INHERITANCE, Inheritance
-from peerfront.simulation.inheritance import (
-    RECRUITS,
-    InheritanceElseShares,
-    estimate_inheritance,
-    recruit_shares,
-)
 from peerfront.simulation.simulated_history import HistorySettings, simulate_history
+from peerfront.simulation.study_like import RECRUITS, InheritanceElseShares, estimate_inheritance, recruit_shares
 
 SMALL = Schema.of_sizes({"a": 2, "b": 3, "c": 7, "d": 20})
 P = np.array([0.0, 0.3, 0.75, 0.98])
@@ -85,7 +79,6 @@ def test_what_says_nothing_is_said_to_say_nothing() -> None:
         assert np.isnan(found.estimates).all()
         assert np.isnan(found.standard_errors).all()
         assert (found.probabilities == 0.0).all()
-        assert list(found.table["field"]) == ["only", "unknown"]
 
 
 def test_three_pairs_that_agree_are_not_certain() -> None:
@@ -121,13 +114,3 @@ def test_with_shares_of_the_recruits_the_other_kernel_is_found_again() -> None:
     evenly = InheritanceElseShares(SMALL, P, tuple(np.full(size, 1 / size) for size in SMALL.sizes))
     luck = named_luck(("even shares",), len(recruiters))
     np.testing.assert_array_equal(evenly.sample(recruiters, luck), Inheritance(SMALL, P).sample(recruiters, luck))
-
-
-def test_what_cannot_be_pairs_is_refused() -> None:
-    recruiters, recruits = pairs(Inheritance(SMALL, P), 10)
-    with pytest.raises(DataFileError, match="10 recruiters and 9 recruits do not form pairs"):
-        estimate_inheritance(SMALL, recruiters, recruits[1:])
-    with pytest.raises(SettingError, match="allowed are 0 to 1"):
-        estimate_inheritance(SMALL, recruiters, recruits + 2)
-    with pytest.raises(UnknownName, match="Did you mean 'recruits'"):
-        estimate_inheritance(SMALL, recruiters, recruits, otherwise="recruit")

@@ -63,7 +63,8 @@ def test_a_large_study_teaches_the_truth() -> None:
     people = history.referrers[:300]
     # The guessed schema orders categories by name, the world as it likes: translate by name.
     known = (people >= 0).all(axis=1)
-    truth = world.schema.encode(schema.schema.decode(people[known]))
+    records = schema.schema.decode(people[known])
+    truth = np.array([[field.code_of[each[field.name]] for field in world.schema.fields] for each in records], np.int16)
     expected = np.minimum(world.response.gains(truth, 3), 1.0)[:, 0]
     learned = model.survival(people[known], 1)[:, 0]
     assert np.corrcoef(expected, learned)[0, 1] > 0.85

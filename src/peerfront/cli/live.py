@@ -234,7 +234,7 @@ def check_command(folder: FOLDER) -> None:
     from peerfront.web.live.operations.opening import open_folder
 
     study = open_folder(folder)
-    from peerfront.web.live.operations.health import findings
+    from peerfront.web.live.operations.verification import findings
 
     found = findings(study)
     for each in found:

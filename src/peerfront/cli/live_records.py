@@ -155,7 +155,7 @@ def restore_command(
     if given is not None:
         file.check_signature(given)
     with new_folder(study, file.serving, given):
-        from peerfront.web.live.operations.restoring import restore
+        from peerfront.web.live.operations.backups import restore
 
         restored = restore(file, study)
     tell(
@@ -183,7 +183,7 @@ def restore_command(
 def verify_command(folder: FOLDER) -> None:
     """Compare every row with what the events say, and the events with their hashes; exit code 1 if anything differs."""
     opened(folder)
-    from peerfront.web.live.records.verification import verify
+    from peerfront.web.live.operations.verification import verify
 
     found = verify()
     tell("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows)

@@ -36,7 +36,7 @@ _KEYS = {
     "use": note("schema_comments.of_use"),
 }
 """What the keys of a block [[field]] mean."""
-_FIELD = ("name", "categories", "cuts", "missing", "missing_category", "other", "others_unknown", "use")
+_FIELD = ("name", "cuts", "categories", "missing", "missing_category", "other", "others_unknown", "use")
 
 
 def schema_text(
@@ -52,86 +52,73 @@ def schema_text(
         "",
         _line("schema_comments.exclude"),
         "exclude = [",
-        *(
-            f"  {_quoted(name)}," + (f"  # {_comment(reasons[name])}" if name in reasons else "")
-            for name in schema.exclude
-        ),
+        *(f"  {_toml(name)},{_why(name, reasons)}" for name in schema.exclude),
         "]",
         "",
         _line("schema_comments.layout"),
         "[file]",
-        f"format = {_quoted(reading.format)}",
+        f"format = {_toml(reading.format)}",
     ]
     if reading.sheet:
-        lines.append(_setting("sheet", _quoted(reading.sheet), "schema_comments.sheet"))
-    lines.append(_setting("preset", _quoted(reading.preset), "schema_comments.preset", presets=list(PRESETS)))
+        lines.append(_setting("sheet", reading.sheet, "schema_comments.sheet"))
+    lines.append(_setting("preset", reading.preset, "schema_comments.preset", presets=list(PRESETS)))
     if reading.checkboxes is not None:
-        lines.append(_setting("checkboxes", _list(reading.checkboxes), "schema_comments.checkboxes"))
-    lines.append(_setting("missing", _list(reading.missing), "schema_comments.missing"))
+        lines.append(_setting("checkboxes", reading.checkboxes, "schema_comments.checkboxes"))
+    lines.append(_setting("missing", reading.missing, "schema_comments.missing"))
     lines += [f"# {line}" for line in str(note("schema_comments.still_open")).splitlines()]
-    lines.append(f"still_open = {_quoted(reading.still_open)}")
+    lines.append(f"still_open = {_toml(reading.still_open)}")
     if reading.valid_days is not None:
-        lines.append(_setting("valid_days", _number(reading.valid_days), "schema_comments.valid_days"))
+        lines.append(_setting("valid_days", reading.valid_days, "schema_comments.valid_days"))
     if reading.active_after_days:
-        days = _number(reading.active_after_days)
-        lines.append(_setting("active_after_days", days, "schema_comments.active_after_days"))
+        lines.append(_setting("active_after_days", reading.active_after_days, "schema_comments.active_after_days"))
     if reading.coupons_each is not None:
-        lines.append(_setting("coupons_each", str(reading.coupons_each), "schema_comments.coupons_each"))
+        lines.append(_setting("coupons_each", reading.coupons_each, "schema_comments.coupons_each"))
     if reading.columns:
         lines += ["", _line("schema_comments.columns"), "[columns]"]
-        lines += [
-            f"{role} = {_columns(reading.columns[role])}  # {ROLES[role]}" for role in ROLES if role in reading.columns
-        ]
+        for role in (role for role in ROLES if role in reading.columns):
+            names = reading.columns[role]
+            lines.append(f"{role} = {_toml(names[0] if len(names) == 1 else names)}  # {ROLES[role]}")
     lines += ["", _line("schema_comments.fields")]
     lines += [f"#   {key:<16}  {explained}" for key, explained in _KEYS.items()]
     if any(rule.use is False and is_sensitive(reasons.get(rule.name)) for rule in schema.fields):
         lines += [f"# {line}" for line in textwrap.wrap(str(MEANING), 110)]
     for rule in schema.fields:
-        lines += ["", "[[field]]", f"name = {_quoted(rule.name)}"]
-        if rule.cuts:
-            lines.append(f"cuts = [{', '.join(_number(cut) for cut in rule.cuts)}]")
-        lines.append(f"categories = {_list(rule.categories)}")
-        if rule.missing:
-            lines.append(f"missing = {_list(rule.missing)}")
-        for key, category in (("missing_category", rule.missing_category), ("other", rule.other)):
-            if category is not None:
-                lines.append(f"{key} = {_quoted(category)}")
-        if rule.others_unknown:
-            lines.append("others_unknown = true")
-        if rule.use is not None:
-            why = f"  # {_comment(reasons[rule.name])}" if rule.name in reasons else ""
-            lines.append(f"use = {'true' if rule.use else 'false'}{why}")
+        lines += ["", "[[field]]"]
+        for key in _FIELD:
+            value = getattr(rule, key)
+            if value not in (None, ()) and (value or key != "others_unknown"):
+                lines.append(f"{key} = {_toml(value)}{_why(rule.name, reasons) if key == 'use' else ''}")
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's, but for DEL
+def _toml(value: Any) -> str:
+    """Write a text, number, truth or list as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # as TOML escapes
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+    return f"[{', '.join(map(_toml, value))}]"
 
 
 def _line(code: str, **values: Any) -> str:
     return f"# {_comment(note(code, **values))}"
 
 
-def _setting(key: str, value: str, code: str, **values: Any) -> str:
+def _setting(key: str, value: Any, code: str, **values: Any) -> str:
     """A line of the file with a comment that explains it."""
-    return f"{key} = {value}  {_line(code, **values)}"
+    return f"{key} = {_toml(value)}  {_line(code, **values)}"
+
+
+def _why(name: str, reasons: Mapping[str, Message | str]) -> str:
+    """The comment that says why a column is left out, if there is a reason."""
+    return f"  # {_comment(reasons[name])}" if name in reasons else ""
 
 
 def _comment(text: object) -> str:
     """Keep a comment on its line."""
     return re.sub(r"[\x00-\x1f\x7f]", " ", str(text))
-
-
-def _list(texts: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quoted, texts))}]"
-
-
-def _columns(names: tuple[str, ...]) -> str:
-    return _quoted(names[0]) if len(names) == 1 else _list(names)
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
 
 
 def read_schema(path: Path | str) -> StudySchema:

@@ -107,10 +107,6 @@ class Study:
         return tuple(problem for problem in self.problems if problem.severity != ERROR)
 
     @property
-    def date_column(self) -> str | None:
-        return self.columns.get("date", (None,))[0]
-
-    @property
     def network_column(self) -> str | None:
         return self.columns.get("network_size", (None,))[0]
 

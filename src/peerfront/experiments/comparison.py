@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
-from peerfront.experiments.store import NO_STORE, Identity, Store, StoreSection, digest, program
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
@@ -34,6 +33,9 @@ from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
+
+if TYPE_CHECKING:
+    from peerfront.experiments.store import Store
 
 PAPER_DISCOUNTS = (0.9, 0.95, 0.99, 1.0)
 DEFAULT_WORLDS = ("icpsr22140",)
@@ -168,19 +170,19 @@ def tasks(comparison: Comparison) -> list[Task]:
     return pieces
 
 
-def planned_in(comparison: Comparison, world: str, draw: int, store: Store = NO_STORE) -> World:
+def planned_in(comparison: Comparison, world: str, draw: int, store: "Store | None" = None) -> World:
     """The planning world of a draw; its fitted models come from the store if they are there."""
     if comparison.models == ORACLE:
         return _world(world, draw)
     from peerfront.experiments.planning_world import planning_world
 
-    section = StoreSection(store, json.dumps(world_identity(comparison, world, draw)))
+    identity = json.dumps(world_identity(comparison, world, draw))
     asks_recruits = world_entry(Spec.parse(world)).asks_recruits
-    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, section)
+    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, store, identity)
 
 
 def prepared_policy(
-    comparison: Comparison, task: Task, discount: float, store: Store = NO_STORE
+    comparison: Comparison, task: Task, discount: float, store: "Store | None" = None
 ) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
 
@@ -190,7 +192,7 @@ def prepared_policy(
         return prepare_policy(Spec.parse(task.policy), preparation)
 
     world = _world(task.world, task.draw)
-    if store.folder is None:
+    if store is None:
         return world, prepare()
     from peerfront.experiments.stored_policies import POLICY
 
@@ -209,7 +211,7 @@ def episode_luck(comparison: Comparison, task: Task) -> Luck:
     return named_luck(("episode", comparison.seed, Spec.parse(task.world).name, task.draw), comparison.episodes)
 
 
-def task_identity(comparison: Comparison, task: Task) -> Identity:
+def task_identity(comparison: Comparison, task: Task) -> dict[str, Any]:
     """What the result of a task depends on: the other policies, draws and discounts of the comparison are not in it."""
     return {
         **world_identity(comparison, task.world, task.draw),
@@ -220,7 +222,7 @@ def task_identity(comparison: Comparison, task: Task) -> Identity:
     }
 
 
-def run_task(comparison: Comparison, task: Task, store: Store = NO_STORE) -> TaskResult:
+def run_task(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult:
     """Prepare the policy, unless the store has it, and play its episodes. Depends on the first two arguments alone."""
     if task.policy == BOUND:
         return _bounds(comparison, task)
@@ -287,11 +289,15 @@ def files_of(world: str) -> list[Path]:
 
 def file_digests(world: str) -> dict[str, str]:
     """The contents of those files, hashed. A missing one is left out: making the world will say so."""
+    from peerfront.experiments.store import digest
+
     return {str(file): digest([file]) for file in files_of(world) if is_ordinary(file)}
 
 
 def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, Any]:
     """What the planning world of a draw depends on."""
+    from peerfront.experiments.store import program
+
     return {
         "program": dict(program()),
         "world": world,

@@ -17,7 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from peerfront.experiments.comparison import (
     PAPER_DISCOUNTS,
@@ -30,12 +30,14 @@ from peerfront.experiments.comparison import (
     tasks,
 )
 from peerfront.experiments.results import Results
-from peerfront.experiments.store import NO_STORE, Store
 from peerfront.foundation.errors import MissingExtra, SettingError
 from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
 from peerfront.problem import Rules
+
+if TYPE_CHECKING:
+    from peerfront.experiments.store import Store
 
 BACKENDS = ("loky", "dask", "ray")
 _LOOK_EVERY = 1.0  # seconds between two looks of a worker at its parent
@@ -255,11 +257,13 @@ def _played(
 
 
 @contextmanager
-def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> Iterator[Store]:
+def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> Iterator["Store | None"]:
     """Where several processes on this machine share models, each draw is fitted once, and before it is needed."""
     if comparison.models == "oracle" or team.count == 1 or team.backend != "loky":
-        yield NO_STORE
+        yield None
         return
+    from peerfront.experiments.store import Store
+
     folder = temporary_folder(Path(tempfile.gettempdir()))
     try:
         store = Store(folder)
@@ -271,5 +275,5 @@ def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> I
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _fit_models(comparison: Comparison, store: Store, draw: tuple[str, int]) -> None:
+def _fit_models(comparison: Comparison, store: "Store", draw: tuple[str, int]) -> None:
     planned_in(comparison, *draw, store)

@@ -10,10 +10,11 @@ world, and recruits of a slow generator are drawn only once.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
 import numpy as np
 
-from peerfront.experiments.store import NO_STORE, Form, StoreSection
+from peerfront.experiments.store import Form, Store
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator, named_luck
@@ -56,11 +57,11 @@ class _FittedWhenNeeded:
     history: Callable[[], History]
     kind: str
     seed: int
-    section: StoreSection
+    keeping: "_Keeping"
 
     @cached_property
     def model(self) -> OffspringModel:
-        model = self.section.find_or_make("offspring", self._fitted, OFFSPRING)
+        model = self.keeping.found_or_made("offspring", self._fitted, OFFSPRING)
         slow = self.kind.startswith("diffusion") and self.kind != TABLES_OF_DIFFUSION
         return RememberedOffspring(model) if slow else model
 
@@ -137,17 +138,28 @@ def _recruit_names(parents: Codes, keys: Keys) -> Keys:
     return names
 
 
-NO_SECTION = StoreSection(NO_STORE, "")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """Where the fitted models of a world are kept, if anywhere, and the text that names the world there."""
+
+    store: Store | None
+    identity: str
+
+    def found_or_made(self, part: str, make: Callable[[], T], form: Form[T]) -> T:
+        return make() if self.store is None else self.store.find_or_make(part, {"of": self.identity}, make, form)
 
 
 @lru_cache(maxsize=2)
 def planning_world(
-    world: World, models: str, seed: int, asks_recruits: bool = False, section: StoreSection = NO_SECTION
+    world: World, models: str, seed: int, asks_recruits: bool = False, store: Store | None = None, identity: str = ""
 ) -> World:
     """The world a policy is prepared in. Kept for the other policies and discounts a worker plays there.
 
     `asks_recruits`: the history follows whole recruitments instead of asking first recruits once each (the paper).
-    Fitted models are read from the section of the store, or made and kept there.
+    Fitted models are read from the store, if there is one, or made and kept there; `identity` names the world.
     """
     fits = check_models(models)
     if fits is None:
@@ -167,8 +179,9 @@ def planning_world(
         settings = ResponseSettings.paper() if response_fit == "paper" else ResponseSettings(drop_fields=False)
         return fit_response(history(), settings)
 
-    offspring = _FittedWhenNeeded(history, generator, seed, section)
-    response = section.find_or_make("capacity", fitted, CAPACITY)
+    keeping = _Keeping(store, identity)
+    offspring = _FittedWhenNeeded(history, generator, seed, keeping)
+    response = keeping.found_or_made("capacity", fitted, CAPACITY)
     return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, FirstRecruits(world))
 
 

@@ -48,7 +48,6 @@ _CANNOT_CHANGE_RESULTS = (
     "foundation/files.py",
     "foundation/pictures.py",
     "foundation/locks.py",
-    "foundation/progress.py",
     "simulation/demo_study.py",
     "study/",
     "web/",
@@ -79,21 +78,16 @@ class Form(Generic[T]):
     """Raises an error for what is not such a result."""
 
 
-PLAIN: Form[Any] = Form(lambda value: Stored({"value": value}, {}), lambda stored: stored.settings["value"])
-"""Texts, numbers, lists and tables, as JSON holds them."""
-
-
 @dataclass(frozen=True)
 class Store:
-    """A folder of results. `folder=None` keeps nothing: everything is made when it is needed."""
+    """A folder of results."""
 
-    folder: Path | None = None
+    folder: Path
 
-    def find_or_make(self, kind: str, identity: Identity, make: Callable[[], T], form: Form[T] = PLAIN) -> T:
+    def find_or_make(self, kind: str, identity: Identity, make: Callable[[], T], form: Form[T]) -> T:
         """The result of this identity: read if it is here, else made and kept."""
-        if self.folder is None:
-            return make()
-        file = self._file(kind, identity)
+        text = json.dumps(identity, sort_keys=True, default=_plain)
+        file = self.folder / f"{kind}-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.safetensors"
         stored = _read(file)
         if stored is not None:
             try:
@@ -104,15 +98,6 @@ class Store:
         if (content := form.stored(result)) is not None:
             _write(file, content)
         return result
-
-    def has(self, kind: str, identity: Identity) -> bool:
-        """Whether there is such a result, undamaged."""
-        return self.folder is not None and _read(self._file(kind, identity)) is not None
-
-    def _file(self, kind: str, identity: Identity) -> Path:
-        assert self.folder is not None, "called only where there is a folder"
-        text = json.dumps(identity, sort_keys=True, default=_plain)
-        return self.folder / f"{kind}-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.safetensors"
 
 
 def _read(file: Path) -> Stored | None:
@@ -147,20 +132,6 @@ def _checksum(settings: str, arrays: Mapping[str, NDArray[Any]]) -> str:
         hashed.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
         hashed.update(array.tobytes())
     return hashed.hexdigest()
-
-
-NO_STORE = Store()
-
-
-@dataclass(frozen=True)
-class StoreSection:
-    """A place in the store for the parts of one thing; `identity`, which names it, is text so that it can be hashed."""
-
-    store: Store
-    identity: str
-
-    def find_or_make(self, part: str, make: Callable[[], T], form: Form[T] = PLAIN) -> T:
-        return self.store.find_or_make(part, {"of": self.identity}, make, form)
 
 
 def _plain(value: Any) -> Any:

@@ -31,7 +31,7 @@ _RULES: Mapping[str, Mapping[str, type]] = {
 _AGENTS: Mapping[str, tuple[str, Mapping[str, type]]] = {
     "BudgetAgent": ("budget_dqn", {"hidden": int, "split": str, "raw_state": bool}),
     "FactorizedAgent": ("factorized_rl", {"hidden": int, "most_activated": int, "temperature": float}),
-    "SeparateHeadsAgent": ("separate_heads", {"hidden": int, "most_activated": int, "temperature": float}),
+    "SeparateHeadsAgent": ("factorized_rl", {"hidden": int, "most_activated": int, "temperature": float}),
 }
 """Agents of Q-learning: their modules and settings, without schema, rules and capacity model."""
 _DEEPEST = 4  # policies within policies

@@ -5,14 +5,14 @@ the paper (x in {0, 1}^72). A code of -1 means "not known" and becomes a block o
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.typed_values import typed_number
 
@@ -51,7 +51,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """The fields of a study, in order; translates records <-> codes <-> one-hot rows."""
+    """The fields of a study, in order; turns codes into records and one-hot rows."""
 
     fields: tuple[Field, ...]
 
@@ -95,14 +95,6 @@ class Schema:
         rows.reshape(-1)[places if filled.all() else places[filled]] = 1.0
         return rows
 
-    def from_one_hot(self, rows: NDArray[np.floating]) -> Codes:
-        """The category of largest weight in each field (for exact one-hot rows: the category); zeros are unknown."""
-        codes = np.empty((len(rows), len(self.fields)), dtype=np.int16)
-        for f, (start, size) in enumerate(zip(self.offsets, self.sizes, strict=True)):
-            block = rows[:, start : start + size]
-            codes[:, f] = np.where(block.any(axis=1), block.argmax(axis=1), UNKNOWN)
-        return codes
-
     def linear(self, weights: NDArray[np.float64], codes: Codes) -> NDArray[np.float64]:
         """weights . x for one-hot x, without building x: a table look-up per field, [people]."""
         padded = np.append(weights, 0.0)  # the last entry answers for unknown categories
@@ -121,30 +113,6 @@ class Schema:
                 sums[part] += padded.take(places[part, field], axis=0)
         return sums
 
-    def encode(self, records: Iterable[Mapping[str, str]]) -> Codes:
-        """Codes of records by category name; empty text is unknown, a missing field or strange category an error."""
-        rows: list[list[int]] = []
-        for number, record in enumerate(records, start=1):
-            row = []
-            for field in self.fields:
-                if field.name not in record:
-                    raise DataFileError("fields.record_lacks", number=number, name=field.name, names=list(self.names))
-                value = record[field.name]
-                if value == "" and value not in field.code_of:
-                    row.append(UNKNOWN)
-                    continue
-                if value not in field.code_of:
-                    raise DataFileError(
-                        "fields.no_category",
-                        number=number,
-                        value=value,
-                        name=field.name,
-                        categories=list(field.categories),
-                    )
-                row.append(field.code_of[value])
-            rows.append(row)
-        return np.array(rows, dtype=np.int16).reshape(len(rows), len(self.fields))
-
     def decode(self, codes: Codes) -> list[dict[str, str]]:
         """Records by category name; unknown categories become empty text."""
         return [
@@ -154,25 +122,16 @@ class Schema:
     def check(self, codes: Codes) -> None:
         """Refuse what are not category codes of this schema, before they become a wrong answer."""
         if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
-            kind = (
-                note("fields.array_of", kind=str(codes.dtype))
-                if isinstance(codes, np.ndarray)
-                else type(codes).__name__
-            )
+            is_array = isinstance(codes, np.ndarray)
+            kind = note("fields.array_of", kind=str(codes.dtype)) if is_array else type(codes).__name__
             raise SettingError("fields.no_codes", value=kind)
         if codes.ndim != 2 or codes.shape[1] != len(self.fields):
             raise SettingError("fields.bad_shape", shape=codes.shape, n=len(self.fields))
         wrong = (codes < UNKNOWN) | (codes >= self.sizes)
         if wrong.any():
             person, field = (int(index[0]) for index in np.nonzero(wrong))
-            raise SettingError(
-                "fields.bad_code",
-                row=person,
-                value=codes[person, field],
-                name=self.names[field],
-                most=self.sizes[field] - 1,
-                unknown=UNKNOWN,
-            )
+            allowed = {"name": self.names[field], "most": self.sizes[field] - 1, "unknown": UNKNOWN}
+            raise SettingError("fields.bad_code", row=person, value=codes[person, field], **allowed)
 
 
 @dataclass(frozen=True, eq=False)

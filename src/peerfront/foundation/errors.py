@@ -7,7 +7,7 @@ with code 2. Anything else is a defect of the program. An error is made of a cod
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 from peerfront.foundation.messages import Message, Remedy, Severity
 
@@ -43,17 +43,12 @@ class PeerfrontError(Exception):
         # An error raised in a worker process travels by pickle; subclasses take other arguments than their message.
         return _restored, (type(self), self.message, {k: v for k, v in vars(self).items() if k != "message"})
 
-    @classmethod
-    def restored(cls, message: Message, fields: dict[str, Any]) -> Self:
-        """Make the error again where it travels by pickle to."""
-        error = cls.__new__(cls, message)
-        PeerfrontError.__init__(error, message)
-        vars(error).update(fields)
-        return error
-
 
 def _restored(kind: type[PeerfrontError], message: Message, fields: dict[str, Any]) -> PeerfrontError:
-    return kind.restored(message, fields)
+    error = kind.__new__(kind, message)
+    PeerfrontError.__init__(error, message)
+    vars(error).update(fields)
+    return error
 
 
 class SettingError(PeerfrontError):

@@ -73,12 +73,10 @@ def _check_archive(path: Path, content: bytes) -> None:
         parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > LARGEST_UNPACKED or len(parts) > _MOST_PARTS:
-        raise DataFileError(
-            "workbook.too_large", path=path, size=size, parts=len(parts), most=LARGEST_UNPACKED, most_parts=_MOST_PARTS
-        )
-    if "[Content_Types].xml" not in {part.filename for part in parts} or not any(
-        part.filename.lower() == "xl/workbook.xml" for part in parts
-    ):
+        limits = {"most": LARGEST_UNPACKED, "most_parts": _MOST_PARTS}
+        raise DataFileError("workbook.too_large", path=path, size=size, parts=len(parts), **limits)
+    names = {part.filename for part in parts}
+    if "[Content_Types].xml" not in names or "xl/workbook.xml" not in map(str.lower, names):
         raise DataFileError("workbook.no_workbook", path=path)
 
 
@@ -198,28 +196,23 @@ def _table(path: Path, name: str, sheet: _Sheet, may_be_empty: bool) -> TextTabl
     first = _header_row(sheet, width)
     last = _last_header_row(sheet, first)
     header = _names(sheet, first, last, width)
-    notes = [
-        Note(
-            "merged-cells",
-            span[1],
-            note("problems.merged_cells", first=_address(*span[:2]), last=_address(*span[2:])),
-        )
-        for span in sheet.merged
-        if span[1] > last and _fill_down(sheet, span)
+    notes = []
+    for span in sheet.merged:
+        if span[1] > last and _fill_down(sheet, span):
+            fault = note("problems.merged_cells", first=_address(*span[:2]), last=_address(*span[2:]))
+            notes.append(Note("merged-cells", span[1], fault))
+    records = [
+        (row, row, [cells.get(column, "") for column in range(1, max(cells) + 1)])
+        for row, cells in sorted(sheet.rows.items())
+        if row > last
     ]
-    records = []
-    for row, cells in sorted(sheet.rows.items()):
-        if row > last:
-            records.append((row, row, [cells.get(column, "") for column in range(1, max(cells) + 1)]))
     table = table_of(called, header, records, may_be_empty=may_be_empty)
     for (row, column), error in sorted(sheet.faults.items()):
         if row > last and column <= len(header) and header[column - 1]:
             title, cell = header[column - 1], _address(column, row)
-            fault = (
-                note("problems.cell_error", cell=cell, column=title, error=error)
-                if error
-                else note("problems.cell_formula", cell=cell, column=title)
-            )
+            fault = note("problems.cell_formula", cell=cell, column=title)
+            if error:
+                fault = note("problems.cell_error", cell=cell, column=title, error=error)
             notes.append(Note("cell-without-value", row, fault, title))
     return dataclasses.replace(table, notes=(*notes, *table.notes), sheet=name)
 
@@ -248,10 +241,7 @@ def _last_header_row(sheet: _Sheet, first: int) -> int:
     last = first
     while True:
         spans = [span for span in sheet.merged if first <= span[1] <= last]
-        below = max(
-            [span[3] for span in spans] + [span[3] + 1 for span in spans if span[2] > span[0]],
-            default=last,
-        )
+        below = max((bottom + (right > left) for left, _, right, bottom in spans), default=last)
         below = min(below, first + _TITLES)
         if below <= last:
             return last
@@ -271,14 +261,11 @@ def _names(sheet: _Sheet, first: int, last: int, width: int) -> list[str]:
             if text and text not in parts[column - 1][-1:]:
                 parts[column - 1].append(text)
     counts = Counter(names[-1] for names in parts if names)
-    return [
-        "" if not names else " ".join(names) if counts[names[-1]] > 1 or _says_little(names[-1]) else names[-1]
-        for names in parts
-    ]
 
+    def says_little(name: str) -> bool:
+        return counts[name] > 1 or name.isdigit() or len(name) == 1
 
-def _says_little(name: str) -> bool:
-    return name.isdigit() or len(name) == 1
+    return [" ".join(names if says_little(names[-1]) else names[-1:]) if names else "" for names in parts]
 
 
 def _fill_down(sheet: _Sheet, span: Span) -> bool:

@@ -31,11 +31,11 @@ from peerfront.foundation.text_tables import Book, TextTable, table_of
 
 LARGEST_UNPACKED = 500 * 2**20
 """Bytes that a file of R may have unpacked."""
-_OPENERS: tuple[tuple[bytes, Callable[[io.BytesIO], Any]], ...] = (
-    (b"\x1f\x8b", lambda source: gzip.GzipFile(fileobj=source)),
-    (b"BZh", bz2.BZ2File),
-    (b"\xfd7zXZ", lzma.LZMAFile),
-)
+_OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
+    b"\x1f\x8b": lambda source: gzip.GzipFile(fileobj=source),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
 _STARTS = (b"RDX2\nX\n", b"RDX3\nX\n", b"X\n")
 _NA_INTEGER = -(2**31)
 _SYMBOL, _PAIRS, _ENVIRONMENT, _TEXT, _LOGICAL, _INTEGER, _REAL, _COMPLEX, _TEXTS, _LIST, _EXPRESSION, _RAW = (
@@ -75,11 +75,10 @@ def is_r_data(content: bytes) -> bool:
     """Tell whether these bytes are a file of R, packed or not."""
     if content.startswith(_STARTS[:2]):
         return True
-    opener = next((opener for magic, opener in _OPENERS if content.startswith(magic)), None)
-    if opener is None:
+    if not content.startswith(tuple(_OPENERS)):
         return False
     try:
-        return bool(opener(io.BytesIO(content)).read(16).startswith(_STARTS))
+        return _unpacked(content, 16).startswith(_STARTS)
     except (OSError, EOFError, lzma.LZMAError, zlib.error):
         return False
 
@@ -87,7 +86,9 @@ def is_r_data(content: bytes) -> bool:
 def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
     """Read the objects of a file by their names; the only object of an .rds file is called by the file's name."""
     try:
-        data = _unpacked(path, content)
+        data = _unpacked(content, LARGEST_UNPACKED + 1)
+        if data is not content and len(data) > LARGEST_UNPACKED:
+            raise _Unreadable(note("r_file.too_large", most=LARGEST_UNPACKED))
         start = next(start for start in _STARTS if data.startswith(start))
         reader = _Reader(memoryview(data)[len(start) :])
         top = reader.start()
@@ -102,14 +103,10 @@ def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
     )
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
-    opener = next((opener for magic, opener in _OPENERS if content.startswith(magic)), None)
-    if opener is None:
-        return content
-    data = bytes(opener(io.BytesIO(content)).read(LARGEST_UNPACKED + 1))
-    if len(data) > LARGEST_UNPACKED:
-        raise _Unreadable(note("r_file.too_large", most=LARGEST_UNPACKED))
-    return data
+def _unpacked(content: bytes, most: int) -> bytes:
+    """The first bytes of what is packed; the content itself if it is not."""
+    opener = next((opener for magic, opener in _OPENERS.items() if content.startswith(magic)), None)
+    return content if opener is None else bytes(opener(io.BytesIO(content)).read(most))
 
 
 class _Reader:

@@ -56,13 +56,8 @@ class Stored:
         if kind is float and type(value) is int:
             value = float(value)
         if type(value) is not kind:
-            raise DataFileError(
-                "stored_fit.other_kind",
-                place=self.place,
-                name=name,
-                value=value,
-                kind=_KINDS[kind],
-            )
+            wanted = _KINDS[kind]
+            raise DataFileError("stored_fit.other_kind", place=self.place, name=name, value=value, kind=wanted)
         return value
 
     def optional(self, name: str, kind: type[T]) -> T | None:
@@ -118,14 +113,9 @@ class Stored:
         )
         if not fits or array.dtype != wanted:
             sizes = ", ".join("any" if size is None else str(size) for size in shape)
+            own, expected = {"kind": str(array.dtype), "shape": array.shape}, str(wanted)
             raise DataFileError(
-                "stored_fit.other_shape",
-                place=self.place,
-                name=name,
-                kind=str(array.dtype),
-                shape=array.shape,
-                expected=str(wanted),
-                sizes=sizes,
+                "stored_fit.other_shape", place=self.place, name=name, expected=expected, sizes=sizes, **own
             )
         if finite and not np.isfinite(array).all():
             raise DataFileError("stored_fit.not_finite", place=self.place, name=name)

@@ -170,20 +170,26 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     """
     first, body, separator = _declared_separator(path, text)
     typed = as_typed if "'" in text else str
-    if not separator and _one_name(body):
-        blank_table = read_blank_table(body)
-        if blank_table is not None:
-            return _table_of_blanks(path, blank_table, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
-    separator = separator or _likely_separator(body)
-    numbered = _records(path, body, separator, first)
-    blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
-    numbered, first = numbered[blank:], first + blank
-    if not numbered:
-        raise DataFileError("files.empty", path=path)
-    header = [typed(name.strip()) for name in numbered[0][1]]
-    records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
+    blanks = read_blank_table(body) if not separator and _one_name(body) else None
+    notes: tuple[Note, ...] = ()
+    if blanks is not None:
+        separator, names = " ", blanks.header
+        records = [(line, line, cells) for line, cells in blanks.records]
+        if blanks.fixed:
+            fault = note("problems.fixed_places", columns=[typed(name.strip()) for name in names])
+            notes = (Note("fixed-places", None, fault),)
+    else:
+        separator = separator or _likely_separator(body)
+        numbered = _records(path, body, separator, first)
+        blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
+        numbered, first = numbered[blank:], first + blank
+        if not numbered:
+            raise DataFileError("files.empty", path=path)
+        names = numbered[0][1]
+        records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
+    header = [typed(name.strip()) for name in names]
     table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
-    return dataclasses.replace(table, separator=separator)
+    return dataclasses.replace(table, notes=(*notes, *table.notes), separator=separator)
 
 
 def table_of(
@@ -198,15 +204,10 @@ def table_of(
     """Make a table of its header and its records, each with its row and line; `typed` is applied to every cell."""
     header = _checked_header(path, header)
     full = [numbered for numbered in records if any(numbered[2])]
-    if len(full) * len(header) > MOST_CELLS:
-        raise DataFileError(
-            "tables.too_large",
-            path=path,
-            rows=len(full),
-            columns=len(header),
-            n=len(full) * len(header),
-            most=MOST_CELLS,
-        )
+    n_cells = len(full) * len(header)
+    if n_cells > MOST_CELLS:
+        sizes = {"rows": len(full), "columns": len(header), "n": n_cells, "most": MOST_CELLS}
+        raise DataFileError("tables.too_large", path=path, **sizes)
     rows, lines, kept = [], [], []
     for row, line, record in full:
         if any(map(str.strip, record)):
@@ -228,26 +229,14 @@ def _one_name(text: str) -> bool:
     return " " in head and not any(separator in head for separator in _SEPARATORS)
 
 
-def _table_of_blanks(
-    path: Path, table: BlankTable, typed: Callable[[str], str], *, may_be_empty: bool, whole_rows: bool
-) -> TextTable:
-    """Make a table of cells that blanks separate; a note says so if the columns were found by their places."""
-    header = [typed(name.strip()) for name in table.header]
-    records = [(line, line, cells) for line, cells in table.records]
-    blank_table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
-    notes = (Note("fixed-places", None, note("problems.fixed_places", columns=header)),) if table.fixed else ()
-    return dataclasses.replace(blank_table, notes=(*notes, *blank_table.notes), separator=" ")
-
-
 def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:
     """Read a first line such as `sep=;`, Excel's own way: the number of the first row, the rest, and the separator."""
     match = re.match(r'"?sep=([^\r\n])"?[;,\t |]*(?:\r\n|\r|\n)', text[:100], flags=re.IGNORECASE)
     if match is None:
         return 1, text, ""
     if match[1] not in _SEPARATORS:
-        raise DataFileError(
-            "tables.bad_separator", path=path, separator=match[1], separators=list(_SEPARATORS.values())
-        )
+        allowed = list(_SEPARATORS.values())
+        raise DataFileError("tables.bad_separator", path=path, separator=match[1], separators=allowed)
     return 2, text[match.end() :], match[1]
 
 
@@ -260,9 +249,8 @@ def _likely_separator(text: str) -> str:
     best, likely = (0.0, 0), ","
     for separator in _GUESSED:
         with _cells_of_up_to(_SAMPLE):
-            widths = Counter(
-                len(row) for row in csv.reader(io.StringIO(sample, newline=""), delimiter=separator) if row
-            )
+            reader = csv.reader(io.StringIO(sample, newline=""), delimiter=separator)
+            widths = Counter(len(row) for row in reader if row)
         if not widths:
             continue
         width, count = widths.most_common(1)[0]
@@ -290,12 +278,10 @@ def _records(path: Path, body: str, separator: str, first: int) -> list[tuple[in
             return [(reader.line_num + first - 1, record) for record in reader]
     except csv.Error as problem:
         if "field limit" in str(problem):
-            raise DataFileError(
-                "tables.long_cell", path=path, line=reader.line_num + first - 1, most=LONGEST_CELL
-            ) from None
-        raise DataFileError(
-            "tables.unreadable", path=path, separator=_SEPARATORS[separator], problem=str(problem)
-        ) from None
+            line = reader.line_num + first - 1
+            raise DataFileError("tables.long_cell", path=path, line=line, most=LONGEST_CELL) from None
+        named = _SEPARATORS[separator]
+        raise DataFileError("tables.unreadable", path=path, separator=named, problem=str(problem)) from None
 
 
 def _checked_header(path: Path | Message, header: list[str]) -> list[str]:

@@ -15,21 +15,12 @@ MOST_DAYS = 100_000.0
 _DAY_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%y", "%d.%m.%y")
 _MONTH_FIRST = ("%m/%d/%Y", "%m.%d.%Y", "%m-%d-%Y", "%m/%d/%y", "%m.%d.%y")
 _OTHERS = (
-    "%Y/%m/%d",
-    "%Y.%m.%d",
-    "%Y%m%d",
-    "%d %b %Y",
-    "%d-%b-%Y",
-    "%d-%b-%y",
-    "%d%b%Y",
-    "%d %B %Y",
-    "%b %d, %Y",
+    "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d%b%Y", "%d %B %Y", "%b %d, %Y",
     "%B %d, %Y",
-)
+)  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-_ISO = re.compile(
-    r"[0-9]{4}-[0-9]{2}.*"
-)  # pandas takes more for ISO dates: 'now' and 'today' would be another day tomorrow
+# pandas takes more for ISO dates: 'now' and 'today' would be another day tomorrow
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}.*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
 _LONGEST_NUMBER, _LONGEST_DATE = 400, 40  # characters: the largest number takes 309 digits

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, fold, named_luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, truth
 from peerfront.problem import Allocation, History, Policy, Round, Rules, State, World, rollout
@@ -53,30 +52,16 @@ def simulate_history(world: World, settings: HistorySettings | None = None, seed
 
 def recorded_history(world: World, policy: Policy, rules: Rules, episodes: Luck) -> History:
     """What a study would have on file after these episodes: every referrer met and every recruit made."""
-    referrers: list[Codes] = []
-    coupons: list[NDArray[np.int64]] = []
-    recruits: list[NDArray[np.int64]] = []
-    parents: list[Codes] = []
-    children: list[Codes] = []
-
-    def note(played: Round) -> None:
-        people, after = played.crowd, played.referrals
-        referrers.append(people.covariates)
-        coupons.append(played.coupons)
-        recruits.append(after.recruits)
-        parents.append(people.covariates[after.parent])
-        children.append(after.next_crowd.covariates)
-
-    rollout(world, policy, rules, episodes, watch=note)
-    fields = len(world.schema.fields)
-    no_people, no_counts = np.zeros((0, fields), dtype=np.int16), np.zeros(0, dtype=np.int64)
+    rounds: list[Round] = []
+    rollout(world, policy, rules, episodes, watch=rounds.append)
+    no_people, no_counts = np.zeros((0, len(world.schema.fields)), dtype=np.int16), np.zeros(0, dtype=np.int64)
     return History(
         world.schema,
-        np.concatenate([no_people, *referrers]),
-        np.concatenate([no_counts, *coupons]),
-        np.concatenate([no_counts, *recruits]),
-        np.concatenate([no_people, *parents]),
-        np.concatenate([no_people, *children]),
+        np.concatenate([no_people, *(each.crowd.covariates for each in rounds)]),
+        np.concatenate([no_counts, *(each.coupons for each in rounds)]),
+        np.concatenate([no_counts, *(each.referrals.recruits for each in rounds)]),
+        np.concatenate([no_people, *(each.crowd.covariates[each.referrals.parent] for each in rounds)]),
+        np.concatenate([no_people, *(each.referrals.next_crowd.covariates for each in rounds)]),
     )
 
 
@@ -124,14 +109,7 @@ def followed_history(world: World, settings: HistorySettings | None = None, seed
         episodes *= 2
     # Rounds come first round first, so a shorter history is cut evenly, not from the end.
     rows, pairs = asked[_evenly(len(asked), sizes.triples)], _evenly(len(history.parents), sizes.pairs)
-    return History(
-        world.schema,
-        history.referrers[rows],
-        history.coupons[rows],
-        history.recruits[rows],
-        history.parents[pairs],
-        history.children[pairs],
-    )
+    return history.part(rows, pairs)
 
 
 def _evenly(available: int, wanted: int) -> NDArray[np.int64]:

@@ -3,8 +3,11 @@
 - Fields are those of the study's schema. First recruits are its people, drawn with replacement (the paper draws a pool
   of random people). Answers that are not known are filled with those of other people of the study, so that everybody
   has one category in each field, as in the paper.
-- A recruit inherits field k with the probability p_k that the study's recruiter-recruit pairs give
-  (`estimate_inheritance`); otherwise the field is drawn evenly, or like the recruits of the study.
+- A recruit inherits field k with probability p_k; otherwise the field is drawn evenly from its c_k categories, or like
+  the recruits of the study. Recruiter and recruit then agree with probability p_k + (1 - p_k) / c_k, so the study's
+  pairs give p_k = (match_k - 1 / c_k) / (1 - 1 / c_k), with match_k the share of pairs that agree
+  (`estimate_inheritance`). Where fields are drawn like the recruits, agreement by chance is
+  sum_j P(recruiter has j) P(recruit has j) in place of 1 / c_k.
 - Capacities are Poisson with rate kappa * softplus(w . x). The weights w are drawn for each draw, because a study says
   too little about them; kappa makes the capacities fit the study's counts, in one of two ways (`calibrate`):
   `recruits`: people with usable counts, given the coupons they had, are expected to bring as many as they did;
@@ -28,20 +31,15 @@ from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, p
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
 from peerfront.simulation.coupon_stories import CAPACITY, PAPER, PER_COUPON, CouponStory
 from peerfront.simulation.icpsr22140 import Inheritance, Pool, SoftplusPoisson, calibrated
-from peerfront.simulation.inheritance import (
-    OTHERWISE,
-    UNIFORM,
-    InheritanceElseShares,
-    InheritanceEstimate,
-    estimate_inheritance,
-    recruit_shares,
-)
 
+Array = NDArray[np.float64]
+UNIFORM, RECRUITS = OTHERWISE = ("uniform", "recruits")
+"""How a field is drawn that is not inherited: evenly from its categories (the paper), or like the recruits'."""
 FIT_RECRUITS, FIT_MEAN = "recruits", "mean"
 _LOG_RATES = (-60.0, 60.0)  # where rates and scales are searched
 
@@ -72,6 +70,114 @@ class StudyWorldSettings:
             calibrate=among(note("kinds.way_to_calibrate"), (FIT_RECRUITS, FIT_MEAN)),
             otherwise=among(note("kinds.otherwise"), OTHERWISE),
         )
+
+
+# Inheritance -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class InheritanceEstimate:
+    """Inheritance probabilities of the fields, and how sure they are. Every array is [fields]."""
+
+    schema: Schema
+    pairs: NDArray[np.int64]
+    """Pairs in which the field of both is known."""
+    match: Array
+    """Share of these pairs that agree; nan without pairs."""
+    chance: Array
+    """Share that would agree without any inheritance."""
+    estimates: Array
+    """p_k as the formula gives it: below 0 where people agree less than by chance, nan where nothing can be said."""
+    standard_errors: Array
+    """Of the estimates; nan where nothing can be said."""
+
+    @property
+    def probabilities(self) -> Array:
+        """p_k for a kernel: negative estimates are 0, because a kernel cannot avoid; so are those that are nan."""
+        return np.clip(np.nan_to_num(self.estimates, nan=0.0), 0.0, 1.0)
+
+
+def estimate_inheritance(
+    schema: Schema,
+    recruiters: Codes,
+    recruits: Codes,
+    *,
+    otherwise: str = UNIFORM,
+    groups: NDArray[np.integer] | None = None,
+) -> InheritanceEstimate:
+    """Estimate p_k of every field from pairs of recruiters and recruits, row by row: appendix C.1 of the paper.
+
+    A pair counts for a field if both values are known. A field with a single category, one in which everybody agrees by
+    chance, and one without pairs say nothing: their estimate is nan.
+
+    The standard error is that of a share, divided by 1 - chance. Two agreeing and two disagreeing pairs are added to it
+    (Agresti and Coull), so that few pairs which happen to agree do not look certain. `groups` says which recruiter each
+    pair belongs to, [pairs]; the error then allows for recruits of one recruiter being alike, which the paper's kernel
+    excludes and real studies show. With `otherwise=RECRUITS` the agreement by chance counts as known.
+    """
+    both = (recruiters >= 0) & (recruits >= 0)
+    agree = both & (recruiters == recruits)
+    pairs = both.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        match = agree.sum(axis=0) / pairs
+        chance = 1.0 / schema.sizes if otherwise == UNIFORM else _agreement_by_chance(schema, recruiters, recruits)
+        room = np.where(chance < 1.0, 1.0 - chance, np.nan)
+        estimates = (match - chance) / room
+    added = (agree.sum(axis=0) + 2.0) / (pairs + 4.0)
+    variance = added * (1.0 - added) / (pairs + 4.0)
+    if groups is not None:
+        variance = np.maximum(variance, _variance_by_group(both, agree, groups))
+    errors = np.where(np.isnan(estimates), np.nan, np.sqrt(variance) / room)
+    return InheritanceEstimate(schema, pairs, match, chance, estimates, errors)
+
+
+def recruit_shares(schema: Schema, recruits: Codes) -> tuple[Array, ...]:
+    """The share of each category among recruits whose value is known, a row per field; even where none is known."""
+    shares = []
+    for field, size in enumerate(schema.sizes):
+        counts = np.bincount(recruits[recruits[:, field] >= 0, field], minlength=size).astype(np.float64)
+        shares.append(counts / counts.sum() if counts.any() else np.full(size, 1.0 / size))
+    return tuple(shares)
+
+
+def _agreement_by_chance(schema: Schema, recruiters: Codes, recruits: Codes) -> Array:
+    both = (recruiters >= 0) & (recruits >= 0)
+    of_recruiters = recruit_shares(schema, np.where(both, recruiters, -1).astype(np.int16))
+    of_recruits = recruit_shares(schema, np.where(both, recruits, -1).astype(np.int16))
+    return np.array([float(a @ b) for a, b in zip(of_recruiters, of_recruits, strict=True)])
+
+
+def _variance_by_group(both: NDArray[np.bool_], agree: NDArray[np.bool_], groups: NDArray[np.integer]) -> Array:
+    """Variance of the share that agrees if the pairs of a group are not independent, [fields]."""
+    _, group = np.unique(groups, return_inverse=True)
+    pairs = np.maximum(both.sum(axis=0), 1)
+    off = np.where(both, agree - agree.sum(axis=0) / pairs, 0.0)
+    variances = [float((np.bincount(group, weights=column) ** 2).sum()) for column in off.T]
+    variance: Array = np.array(variances) / pairs**2
+    return variance
+
+
+@dataclass(frozen=True)
+class InheritanceElseShares:
+    """Each field is the parent's with its probability p_k, else drawn from given shares of its categories."""
+
+    schema: Schema
+    probabilities: Array  # [fields]
+    shares: tuple[Array, ...]  # [fields][categories], rows sum to 1
+
+    def sample(self, parents: Codes, luck: Luck) -> Codes:
+        # One uniform decides both, as in `Inheritance`: what lies above p_k, stretched to (0, 1), picks the category.
+        u = luck.uniforms("offspring", len(self.schema.fields))
+        room = np.where(self.probabilities < 1.0, 1.0 - self.probabilities, 1.0)
+        fresh = np.maximum(u - self.probabilities, 0.0) / room
+        drawn = np.stack(
+            [np.searchsorted(np.cumsum(of)[:-1], fresh[:, k], side="right") for k, of in enumerate(self.shares)], axis=1
+        )
+        children: Codes = np.where(u < self.probabilities, parents, drawn).astype(np.int16)
+        return children
+
+
+# The world ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from peerfront.web.live.rules.actions import Action, Member, Role, roles_allowed
 from peerfront.web.live.rules.codes import new_code
-from peerfront.web.live.rules.deciding import Accepted, Answer
+from peerfront.web.live.rules.deciding import Accepted, Answer, Journal
 from peerfront.web.live.rules.events import CouponsIssued, ImportedCoupon, PlannedCoupons, PlanProposed
-from peerfront.web.live.rules.journal import Journal
 from peerfront.web.live.rules.requests import (
     AddSeed,
     AddSite,

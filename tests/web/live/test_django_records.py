@@ -15,10 +15,10 @@ import pytest
 from django_site import empty_database, use_database
 from small_live import MONDAY, SETTINGS, SmallStudy, imported, importing
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords, link_of, table
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PaymentMade, PersonEnrolled, PlannedCoupons

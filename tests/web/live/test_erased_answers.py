@@ -10,9 +10,9 @@ from small_live import ANSWERS, SmallStudy, imported, importing
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import checked, commitment, erased, linked
-from peerfront.web.live.rules.deciding import Accepted, digest_of
+from peerfront.web.live.rules.deciding import Accepted, Journal, digest_of
+from peerfront.web.live.rules.effects import rebuild
 from peerfront.web.live.rules.events import AnswersErased, PaymentKind, PlannedCoupons
-from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     AddSeed,

@@ -18,10 +18,9 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import FIRST, KINDS, checked, event_data, event_from, linked
-from peerfront.web.live.rules.deciding import decide
-from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.deciding import Journal, decide
+from peerfront.web.live.rules.effects import Contradiction, rebuild
 from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
-from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.requests import EnrolPerson, Pay, ScanCoupon, WithdrawPerson
 from peerfront.web.live.rules.study_settings import Settings
 

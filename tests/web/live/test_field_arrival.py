@@ -7,8 +7,8 @@ from django.utils import timezone
 from field_study import FieldStudy, form_with, words_of
 from live_client import BACKEND
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import ALPHABET, new_code, shown_code
 from peerfront.web.live.rules.requests import EnrolPerson, VoidCoupon

@@ -9,10 +9,10 @@ from at_once import at_once
 from field_study import ANSWERED, FIELD_SETTINGS, FieldStudy, form_with, forms_of, words_of
 from qr_reading import read_qr
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code, shown_code
 from peerfront.web.live.rules.events import CouponsIssued, DecidedBy, PlannedCoupons

@@ -4,11 +4,11 @@ import pytest
 from at_once import at_once
 from field_study import ANSWERED, FIELD_SETTINGS, FieldStudy, form_with, words_of
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import read_contact
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted

@@ -9,10 +9,10 @@ from accessible import grave_findings
 from field_study import FIELD_SETTINGS, FieldStudy
 from live_client import PASSWORD, served
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import PlannedCoupons

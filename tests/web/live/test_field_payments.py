@@ -7,8 +7,8 @@ from at_once import at_once
 from django.utils import translation
 from field_study import FIELD_SETTINGS, FieldStudy, form_with, forms_of, words_of
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code, shown_code
 from peerfront.web.live.rules.events import PaymentKind

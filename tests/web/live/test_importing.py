@@ -11,9 +11,8 @@ from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy, imported, imported
 
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import is_of_study, new_code, read_code, shown_code
-from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.deciding import Accepted, Journal
 from peerfront.web.live.rules.events import ActionNoted, PaymentKind, PersonImported
-from peerfront.web.live.rules.journal import Journal
 from peerfront.web.live.rules.records import CouponRow, PersonRow, RedemptionRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (

@@ -11,7 +11,8 @@ from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy, imported, importin
 
 from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
 from peerfront.web.live.rules.codes import new_code, shown_code
-from peerfront.web.live.rules.deciding import Accepted, Answer, Refused, decide
+from peerfront.web.live.rules.deciding import Accepted, Answer, Journal, Refused, decide
+from peerfront.web.live.rules.effects import State
 from peerfront.web.live.rules.events import (
     ActionNoted,
     CouponsIssued,
@@ -23,7 +24,6 @@ from peerfront.web.live.rules.events import (
     PlannedCoupons,
     RequestRefused,
 )
-from peerfront.web.live.rules.journal import Journal, State
 from peerfront.web.live.rules.records import PlanStatus, RefusalRow, Row, StudyRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
@@ -679,7 +679,7 @@ def test_settings_out_of_range_are_refused() -> None:
 def test_the_rules_need_the_standard_library_alone() -> None:
     """Nothing that is installed is loaded: neither NumPy nor a web framework."""
     script = (
-        "import sys; before = set(sys.modules); import peerfront.web.live.rules.journal; "
+        "import sys; before = set(sys.modules); import peerfront.web.live.rules.deciding; "
         "names = {name.split('.')[0] for name in set(sys.modules) - before if '_sysconfigdata' not in name}; "
         "print(sorted(names - set(sys.stdlib_module_names) - {'peerfront'}))"
     )

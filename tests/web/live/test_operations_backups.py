@@ -1,5 +1,6 @@
 """Back-ups: everything of a study in one file, restored into another database and compared before it counts."""
 
+import hashlib
 import json
 import shutil
 import warnings
@@ -15,12 +16,11 @@ from live_client import PASSWORD, LiveStudy
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
-from peerfront.web.live.operations.backup_files import BackupFile, digest_of, keys_from, read_manifest
-from peerfront.web.live.operations.backups import back_up_here
-from peerfront.web.live.operations.restoring import restore
+from peerfront.web.live.operations.backup_files import BackupFile, keys_from, read_manifest
+from peerfront.web.live.operations.backups import back_up_here, restore
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import table
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.events import PaymentKind
 from peerfront.web.live.rules.requests import EraseAnswers, Pay, ScanCoupon, WithdrawPerson
@@ -118,7 +118,7 @@ def _changed(path, name: str, change, keys: Keys | None = None) -> None:
     content[name] = change(content[name])
     if keys is not None:
         manifest, _ = read_manifest(content.pop("manifest.json"))
-        digests = {each: digest_of([data]) for each, data in content.items()}
+        digests = {each: hashlib.sha256(data).hexdigest() for each, data in content.items()}
         content["manifest.json"] = replace(manifest, files=digests).text(keys).encode()
     with zipfile.ZipFile(path, "w") as archive:
         for each, data in content.items():

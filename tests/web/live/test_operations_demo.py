@@ -4,11 +4,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from peerfront.web.live import django_settings as live_settings
-from peerfront.web.live.operations import demo_history
-from peerfront.web.live.operations.demo import USERS, make_demo
+from peerfront.web.live.operations.demo import USERS, make_demo, planned_for_one
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.records import PlanStatus
 
@@ -54,7 +53,7 @@ def test_its_plans_are_those_of_the_plain_rule() -> None:
     from peerfront.words.stored_text import reason_from_text
 
     one = same_for_all(100, 3)
-    made = demo_history.planned_for_one()
+    made = planned_for_one()
     assert (made.model, made.coupons, reason_from_text(made.reason)) == (SAME_FOR_ALL, one.coupons, one.reason)
 
 

@@ -14,11 +14,10 @@ from peerfront.data.reading import read_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message
 from peerfront.web.live.exporting import write_study
-from peerfront.web.live.operations.imported_people import question_name
-from peerfront.web.live.operations.study_files import import_here
+from peerfront.web.live.operations.study_files import import_here, question_name
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.database import DatabaseRecords, insertion
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.requests import ChangeSettings, ImportPeople, ScanCoupon
 from peerfront.web.live.rules.study_settings import QuestionKind
 

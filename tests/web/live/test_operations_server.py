@@ -19,8 +19,8 @@ from peerfront.foundation.errors import SettingError
 from peerfront.web.live.operations import middleware
 from peerfront.web.live.operations.middleware import LARGEST_BODY
 from peerfront.web.live.operations.serving import Server, listen, stopped_by_signals
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models, recording
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 
 SECRET = "K7M4RT9XC0"

@@ -13,11 +13,11 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, study_folder
 from played_study import PlayedStudy
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
 from peerfront.web.live.screens.page_words import chance

@@ -24,6 +24,7 @@ from peerfront.study.reasons import Reason as StoredReason
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.study_state import standing_of
 from peerfront.web.live.exporting import live_study, study_table
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import arrival_plans
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.arrival_plans import of_stratum, plan_alone, same_for_all, seed_for
@@ -31,7 +32,6 @@ from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, loa
 from peerfront.web.live.planning.planning_inputs import codes_of, open_holders, today_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import DecidedBy

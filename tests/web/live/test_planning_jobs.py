@@ -19,13 +19,13 @@ from planning_site import finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live import exporting
-from peerfront.web.live.planning import arrival_plans, kept_models, making, nightly
+from peerfront.web.live.operations.verification import verify
+from peerfront.web.live.planning import arrival_plans, kept_models, making
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel
 from peerfront.web.live.planning.making import Proposal, propose
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.events import PlannedCoupons
 from peerfront.web.live.rules.requests import ApprovePlan, ChangeSettings, PlanForOne, ProposePlan, WithdrawPerson
@@ -201,13 +201,13 @@ def test_what_old_plans_say_is_removed_and_what_newer_ones_say_is_kept(one_folde
 @pytest.mark.usefixtures("one_database")
 def test_no_plan_is_made_at_night_that_could_only_fail() -> None:
     study = LiveStudy()
-    tonight = datetime.combine(timezone.now().date() + timedelta(days=1), nightly.BEGINS, UTC)
-    assert not nightly.due(tonight), "nobody takes part"
+    tonight = datetime.combine(timezone.now().date() + timedelta(days=1), jobs.NIGHT_BEGINS, UTC)
+    assert not jobs.nightly_plan_is_due(tonight), "nobody takes part"
     study.seed("ana")
-    assert nightly.due(tonight)
+    assert jobs.nightly_plan_is_due(tonight)
     settings = DatabaseRecords().study().settings
     study.do(ChangeSettings(replace(settings, deadline=timezone.now().date()), "enough"))
-    assert not nightly.due(tonight), "recruitment is over"
+    assert not jobs.nightly_plan_is_due(tonight), "recruitment is over"
 
 
 @pytest.mark.usefixtures("one_database")
@@ -221,7 +221,7 @@ def test_nights_on_which_clocks_are_changed_have_one_plan(month, day) -> None:
     due = []
     for minute in range(24 * 60):
         now = datetime(2026, month, day - 1, 12, tzinfo=UTC) + timedelta(minutes=minute)
-        if nightly.due(now):
+        if jobs.nightly_plan_is_due(now):
             due.append(now)
             models.PlanningJob.objects.create(asked_by=jobs.NIGHTLY, asked_at=now, state=jobs.DONE)
     assert len(due) == 1
@@ -281,35 +281,37 @@ def test_the_night_is_the_one_of_the_study() -> None:
     def at(hour: int, minute: int = 0) -> datetime:
         return datetime(tomorrow.year, tomorrow.month, tomorrow.day, hour, minute, tzinfo=LISBON).astimezone(UTC)
 
-    assert not nightly.due(at(1, 59))
-    assert nightly.due(at(2))
-    assert nightly.due(at(4, 59))
-    assert not nightly.due(at(5))
+    assert not jobs.nightly_plan_is_due(at(1, 59))
+    assert jobs.nightly_plan_is_due(at(2))
+    assert jobs.nightly_plan_is_due(at(4, 59))
+    assert not jobs.nightly_plan_is_due(at(5))
     models.PlanningJob.objects.create(asked_by=jobs.NIGHTLY, asked_at=at(2, 1), state=jobs.FAILED)
-    assert not nightly.due(at(2, 2)), "one try each night"
+    assert not jobs.nightly_plan_is_due(at(2, 2)), "one try each night"
 
 
 @pytest.mark.usefixtures("one_database")
 def test_no_plan_is_made_at_night_where_nothing_happened_or_no_study_is() -> None:
-    tonight = datetime.combine(timezone.now().date(), nightly.BEGINS, UTC)
-    assert not nightly.due(tonight)
+    tonight = datetime.combine(timezone.now().date(), jobs.NIGHT_BEGINS, UTC)
+    assert not jobs.nightly_plan_is_due(tonight)
     study = PlayedStudy(PLAYED).play(weeks=0)
     two_days = study.clock + timedelta(days=2)
-    night = datetime.combine(two_days.astimezone(LISBON).date(), nightly.BEGINS, LISBON)
-    assert nightly.due(night)
+    night = datetime.combine(two_days.astimezone(LISBON).date(), jobs.NIGHT_BEGINS, LISBON)
+    assert jobs.nightly_plan_is_due(night)
     (event,) = study.do(ProposePlan("model-1", 1, ())).events
     models.Event.objects.filter(at__gt=event.stamp.server_time).delete()
-    assert not nightly.due(night)
+    assert not jobs.nightly_plan_is_due(night)
     study.days(0.1)
     study.seed("late")
-    assert nightly.due(night)
+    assert jobs.nightly_plan_is_due(night)
 
 
 def test_a_clock_that_jumped_ahead_makes_no_nightly_plan(one_folder) -> None:
     _few_people()
     tomorrow = timezone.now().date() + timedelta(days=1)
-    assert nightly.due(datetime.combine(tomorrow, nightly.BEGINS, UTC))
-    assert not nightly.due(datetime.combine(tomorrow.replace(year=tomorrow.year + 4), nightly.BEGINS, UTC))
+    assert jobs.nightly_plan_is_due(datetime.combine(tomorrow, jobs.NIGHT_BEGINS, UTC))
+    assert not jobs.nightly_plan_is_due(
+        datetime.combine(tomorrow.replace(year=tomorrow.year + 4), jobs.NIGHT_BEGINS, UTC)
+    )
 
 
 def test_a_worker_that_finds_the_database_busy_goes_on_saying_that_it_lives(one_folder, monkeypatch, caplog) -> None:
@@ -332,12 +334,12 @@ def test_a_worker_that_finds_the_database_busy_goes_on_saying_that_it_lives(one_
 
 def test_several_servers_start_one_nightly_job(in_folder) -> None:
     _few_people()
-    night = datetime.combine(timezone.now().date() + timedelta(days=1), nightly.BEGINS, UTC)
+    night = datetime.combine(timezone.now().date() + timedelta(days=1), jobs.NIGHT_BEGINS, UTC)
     found, faults = [], []
 
     def serve() -> None:
         try:
-            found.append(nightly.run_if_due(night))
+            found.append(jobs.ask_if_due(night))
         except BaseException as fault:
             faults.append(fault)
         finally:

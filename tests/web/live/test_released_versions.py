@@ -8,10 +8,10 @@ from django_site import STUDY_FOLDER, empty_database, use_database
 
 from peerfront.web.live.folder import LiveFolder, Serving, sqlite
 from peerfront.web.live.operations.backup_files import BackupFile
+from peerfront.web.live.operations.backups import restore
 from peerfront.web.live.operations.opening import migrate, unapplied_migrations
-from peerfront.web.live.operations.restoring import restore
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
-from peerfront.web.live.records.verification import verify
 
 RELEASED = Path(__file__).parent / "released"
 DATABASES = sorted(RELEASED.glob("*.sqlite3.gz"))

@@ -14,8 +14,8 @@ from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.web.live.rules.chain import erasable_parts, erased_data, event_data, event_from
 from peerfront.web.live.rules.codes import LENGTH, new_code
-from peerfront.web.live.rules.deciding import Accepted, Refused, decide
-from peerfront.web.live.rules.effects import Contradiction
+from peerfront.web.live.rules.deciding import Accepted, Journal, Refused, decide
+from peerfront.web.live.rules.effects import Contradiction, rebuild
 from peerfront.web.live.rules.events import (
     CouponExtended,
     CouponsIssued,
@@ -34,7 +34,6 @@ from peerfront.web.live.rules.events import (
     SettingsChanged,
     StudyBegun,
 )
-from peerfront.web.live.rules.journal import Journal, rebuild
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (

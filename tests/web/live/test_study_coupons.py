@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 from played_study import PLAYED, PlayedStudy
 
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import row_of
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import ImportedCoupon

@@ -6,9 +6,9 @@ import pytest
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.exporting import waiting_people
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import link_of
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.requests import AddSeed, RecordAnswers, WithdrawPerson
 

@@ -25,7 +25,6 @@ No lock is held: people are read first, in one query, and coupons afterwards, so
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -65,45 +64,18 @@ FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.
 """Columns that every study has, beside its coupons and answers."""
 
 
-@dataclass(frozen=True)
 class StudyFiles:
     """The paths of an exported study's files."""
 
-    folder: Path
-
-    @property
-    def study(self) -> Path:
-        return self.folder / "study.csv"
-
-    @property
-    def schema(self) -> Path:
-        return self.folder / "schema.toml"
-
-    @property
-    def decisions(self) -> Path:
-        return self.folder / "decisions.csv"
-
-    @property
-    def decision_details(self) -> Path:
-        return self.folder / "decision_details.csv"
-
-    @property
-    def coupons(self) -> Path:
-        return self.folder / "coupons.csv"
-
-    @property
-    def withdrawn(self) -> Path:
-        return self.folder / "withdrawn.csv"
-
-    @property
-    def readme(self) -> Path:
-        return self.folder / "README.txt"
+    def __init__(self, folder: Path) -> None:
+        self.study, self.schema = folder / "study.csv", folder / "schema.toml"
+        self.decisions, self.decision_details = folder / "decisions.csv", folder / "decision_details.csv"
+        self.coupons, self.withdrawn = folder / "coupons.csv", folder / "withdrawn.csv"
+        self.readme = folder / "README.txt"
 
     @property
     def all(self) -> tuple[Path, ...]:
-        return (
-            self.study, self.schema, self.decisions, self.decision_details, self.coupons, self.withdrawn, self.readme,
-        )  # fmt: skip
+        return tuple(vars(self).values())
 
 
 def write_study(folder: Path) -> StudyFiles:

@@ -12,11 +12,11 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_bytes
@@ -58,20 +58,11 @@ def read_manifest(content: bytes) -> tuple[Manifest, str]:
     return Manifest(files, int(data["events"]), str(data["head"])), str(data["signature"])
 
 
-def digest_of(parts: Iterable[bytes]) -> str:
-    """The digest of a file, read in parts."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
 FORMAT = 1
 ABOUT, EVENTS, STAFF, CONTACTS, SITE, MODELS, MANIFEST = (
     "about.json", "events.jsonl", "staff.jsonl", "contacts.jsonl", "site.json", "models/", "manifest.json",
 )  # fmt: skip
 _LONGEST_LINE = 200_000_000  # bytes: an event with a million planned people
-_PART = 1_000_000  # bytes read at a time
 _BROKEN = (
     OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error, struct.error,
     NotImplementedError, RuntimeError,
@@ -117,8 +108,8 @@ class BackupFile:
         names.pop(MANIFEST)
         odd = (names.keys() ^ manifest.files.keys()) | {name for name, times in names.items() if times > 1}
         for name in names.keys() - odd:
-            with self.faults_as_errors():
-                if digest_of(self._parts(name)) != manifest.files[name]:
+            with self.faults_as_errors(), self._archive.open(name) as file:
+                if hashlib.file_digest(cast(Any, file), "sha256").hexdigest() != manifest.files[name]:
                     odd.add(name)
         if (manifest.events, manifest.head) != (self.about.events, self.about.head):
             odd.add(ABOUT)
@@ -137,11 +128,6 @@ class BackupFile:
         with self.faults_as_errors(), self._archive.open(name) as file:
             while line := file.readline(_LONGEST_LINE):
                 yield json.loads(line)
-
-    def _parts(self, name: str) -> Iterator[bytes]:
-        with self._archive.open(name) as file:
-            while part := file.read(_PART):
-                yield part
 
     def copy_models(self, folder: Path) -> None:
         """Write the fitted models into a folder; refuse names that lead out of it."""

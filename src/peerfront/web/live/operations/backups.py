@@ -1,4 +1,4 @@
-"""Back-ups: one file with everything of a study but its secret keys, for SQLite and PostgreSQL alike.
+"""Back-ups, written and restored: one file with all of a study but its secret keys, for SQLite and PostgreSQL alike.
 
 A back-up is a zip file of plain text: the events, exactly as they were chained by hashes; who may log in (with hashes
 of passwords); contact details as they are encrypted; the fitted models. The other tables are not in it: they follow
@@ -11,22 +11,24 @@ are erased meanwhile are still complete.
 """
 
 import base64
+import hashlib
 import json
 import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, cast
 
 from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from peerfront import __version__
-from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.foundation.files import make_folder
 from peerfront.foundation.locks import is_leftover, remove_leftovers, temporary_name
 from peerfront.web.live.folder import LiveFolder
@@ -39,13 +41,19 @@ from peerfront.web.live.operations.backup_files import (
     MODELS,
     SITE,
     STAFF,
+    About,
+    BackupFile,
     Manifest,
-    digest_of,
 )
 from peerfront.web.live.operations.staff import ask_here
+from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
-from peerfront.web.live.records.verification import one_moment
-from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.records.contacts import readable
+from peerfront.web.live.records.database import columns_of, insertion
+from peerfront.web.live.records.recording import event_columns, last_event
+from peerfront.web.live.rules.actions import Action, Role
+from peerfront.web.live.rules.chain import FIRST, Link, checked
+from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
 
 _NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
@@ -132,51 +140,33 @@ def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
     return gone
 
 
-class _Contents:
-    """The files written into an archive, with the digest of each."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self.digests: dict[str, str] = {}
-
-    def add(self, name: str, parts: Iterable[bytes]) -> None:
-        with self._archive.open(name, "w", force_zip64=True) as file:
-            self.digests[name] = digest_of(_written(parts, file))
-
-    def add_lines(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        self.add(name, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
-
-
-def _written(parts: Iterable[bytes], file: IO[bytes]) -> Iterator[bytes]:
-    for part in parts:
-        file.write(part)
-        yield part
-
-
 def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
-    contents = _Contents(archive)
+    digests: dict[str, str] = {}
+
+    def add(name: str, parts: Iterable[bytes]) -> None:
+        digest = hashlib.sha256()
+        with archive.open(name, "w", force_zip64=True) as file:
+            for part in parts:
+                file.write(part)
+                digest.update(part)
+        digests[name] = digest.hexdigest()
+
+    def add_lines(name: str, rows: Iterable[dict[str, Any]]) -> None:
+        add(name, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
+
     staff, contacts = list(_staff()), list(_contacts())
-    contents.add_lines(STAFF, staff)
-    contents.add_lines(CONTACTS, contacts)
-    last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
-    n_events, head = last or (0, "")
-    contents.add_lines(EVENTS, _events(n_events))
-    contents.add(SITE, [(folder.path / SITE).read_bytes()])
+    add_lines(STAFF, staff)
+    add_lines(CONTACTS, contacts)
+    n_events, head = last_event()
+    add_lines(EVENTS, _events(n_events))
+    add(SITE, [(folder.path / SITE).read_bytes()])
     for path in sorted(folder.models.rglob("*")):
         with suppress(FileNotFoundError):  # a planning job may remove models that no plan uses
             if path.is_file() and not is_leftover(path.name):
-                contents.add(MODELS + path.relative_to(folder.models).as_posix(), [path.read_bytes()])
-    about = {
-        "format": FORMAT,
-        "peerfront": __version__,
-        "made_at": timezone.now().isoformat(),
-        "events": n_events,
-        "head": head,
-        "staff": len(staff),
-        "contacts": len(contacts),
-    }
-    contents.add(ABOUT, [(json.dumps(about, indent=2) + "\n").encode()])
-    archive.writestr(MANIFEST, Manifest(contents.digests, n_events, head).text(folder.keys))
+                add(MODELS + path.relative_to(folder.models).as_posix(), [path.read_bytes()])
+    about = About(__version__, timezone.now().isoformat(), n_events, head, len(staff), len(contacts))
+    add(ABOUT, [(json.dumps({"format": FORMAT, **asdict(about)}, indent=2) + "\n").encode()])
+    archive.writestr(MANIFEST, Manifest(digests, n_events, head).text(folder.keys))
 
 
 def _events(last: int) -> Iterator[dict[str, Any]]:
@@ -206,9 +196,8 @@ def _contacts() -> Iterator[dict[str, Any]]:
 
 def backup_note(name: str) -> NoteAction:
     """The note of a back-up: its name, and the last hash, with which events can be compared later."""
-    last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
-    details = () if last is None else (("events", str(last[0])), ("head", last[1]))
-    return NoteAction(Action.BACK_UP, name[:100], details)
+    n_events, head = last_event()
+    return NoteAction(Action.BACK_UP, name[:100], (("events", str(n_events)), ("head", head)))
 
 
 def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
@@ -217,3 +206,92 @@ def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
     check_place(path)  # before the note
     ask_here(backup_note(path.name))
     return write_backup(folder, path)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The result of a restore."""
+
+    events: int
+    head: str
+    """The hash of the last event of the back-up."""
+    rows: int
+    staff: int
+    contacts: int
+    unreadable: int
+    """Number of contacts that were encrypted with other keys than the folder's."""
+
+
+def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
+    """Fill an empty database and the folder, read everything back, and compare; undo everything if anything differs."""
+    try:
+        with transaction.atomic():
+            return _restored(backup, folder)
+    except (Contradiction, IntegrityError, DataError) as fault:
+        raise DataFileError("live_backup.contradiction", path=backup.path, fault=type(fault).__name__) from None
+
+
+def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
+    links = list(backup.links())
+    head = links[-1].hash if links else FIRST
+    if (len(links), head) != (backup.about.events, backup.about.head):
+        raise DataFileError("live_backup.events_missing", path=backup.path)
+    state = load(links)
+    with backup.faults_as_errors():
+        staff, contacts = _restore_staff(backup), _restore_contacts(backup)
+    if (staff, contacts) != (backup.about.staff, backup.about.contacts):
+        raise DataFileError("live_backup.people_missing", path=backup.path)
+    stored = models.Event.objects.order_by("number").values_list("number", "before", "hash")
+    same = all(
+        row == (link.number, link.before, link.hash)
+        for row, link in zip(stored.iterator(chunk_size=5_000), links, strict=True)
+    )
+    rows, faults = compare(state)
+    if not same or faults:
+        raise DataFileError("live_backup.differs", faults=faults[:5])
+    backup.copy_models(folder.models)
+    unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
+    details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
+    ask_here(NoteAction(Action.RESTORE, backup.path.name[:100], details))
+    return Restored(len(links), head, rows, staff, contacts, unreadable)
+
+
+def _restore_staff(backup: BackupFile) -> int:
+    number = 0
+    for row in backup.rows(STAFF):
+        number += 1
+        user = User.objects.create(
+            username=row["name"],
+            password=row["password"],
+            is_active=bool(row["active"]),
+            last_login=datetime.fromisoformat(row["last_login"]) if row["last_login"] else None,
+        )
+        if row["role"] is not None:
+            models.Member.objects.create(user=user, role=Role(row["role"]).value, site_id=row["site"])
+    return number
+
+
+def _restore_contacts(backup: BackupFile) -> int:
+    contacts = [
+        models.Contact(
+            person_id=row["person"],
+            sealed=base64.b64decode(row["sealed"]),
+            written_at=datetime.fromisoformat(row["written_at"]),
+        )
+        for row in backup.rows(CONTACTS)
+    ]
+    models.Contact.objects.bulk_create(contacts, batch_size=500)
+    return len(contacts)
+
+
+def load(links: Iterable[Link]) -> State:
+    """Write a chain and the rows that follow from it into a database without events, in one transaction."""
+    chain = list(links)
+    state = rebuild(checked(chain))
+    with transaction.atomic():
+        if models.Event.objects.exists():
+            raise SettingError("live_database.not_empty")
+        insertion(models.Event, map(event_columns, chain)).write()
+        for kind, model in models.FOLLOWING.items():
+            insertion(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values()))).write()
+    return state

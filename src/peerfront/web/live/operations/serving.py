@@ -137,16 +137,18 @@ def serve(
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
     for line in _opening_lines(folder, here, host):
         tell(line)
-    from peerfront.web.live.planning import nightly  # slow to load, and not needed by the checks above
+    from peerfront.web.live.planning.planning_jobs import (
+        start_nights,  # slow to load, and not needed by the checks above
+    )
 
-    nights = nightly.start()
+    stop_nights = start_nights()
     with stopped_by_signals(server.stop):
         _log.info("started")
         if browser:
             with suppress(webbrowser.Error):
                 webbrowser.open(here)
         server.run()
-    nights.stop()
+    stop_nights()
     _log.info("stopped")
     tell(note("live_server.stopped"))
 

@@ -43,10 +43,15 @@ def answer_here(
     *,
     role: Role = Role.MANAGER,
     now: datetime | None = None,
+    ending: str = "",
     alongside: Callable[[Accepted], None] | None = None,
 ) -> Answer:
-    """Answer a request from the command line; `alongside` is as in `recording.answer`."""
-    return answer(Request(uuid4().hex, Member(CONSOLE, role, None), None, None, wish), now, alongside=alongside)
+    """Answer a request from the command line.
+
+    `ending` is added to the request's key, and `alongside` is as in `recording.answer`.
+    """
+    request = Request(uuid4().hex + ending, Member(CONSOLE, role, None), None, None, wish)
+    return answer(request, now, alongside=alongside)
 
 
 def ask_here(wish: Wish, *, role: Role = Role.MANAGER, now: datetime | None = None) -> Accepted:

@@ -3,6 +3,9 @@
 Processes communicate only through the row of a job (`PlanningJob`). The worker writes a heartbeat every few seconds; a
 job whose process ended without a result, or has had no heartbeat for long, has failed. A job that somebody stopped ends
 at the worker's next heartbeat.
+
+A thread of the server asks for a plan each night, at an hour at which nobody works with the last plan. With several
+server processes each has such a thread; the database lets one of them start the job.
 """
 
 import json
@@ -13,18 +16,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.messages import Message, note
-from peerfront.web.live.folder import FOLDER
+from peerfront.web.live.folder import FOLDER, WithoutPersonalData
+from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.planning.kept_models import forget_models, live_folder
+from peerfront.web.live.planning.planning_inputs import is_over, today_of
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.records.models import Plan, PlanningJob
 from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
 from peerfront.words.stored_text import as_data, from_data
 
@@ -38,6 +44,16 @@ UNDER_WAY = (WAITING, RUNNING)
 SILENT_FOR = timedelta(seconds=120)
 """A job that was not heard of for longer has failed."""
 HEARTBEAT = 2.0  # seconds between two heartbeats
+NICER = 10
+"""How far a worker steps back behind those who serve the site."""
+NIGHT_BEGINS = time(2, 0)
+"""In the time zone of the study."""
+NIGHT_LASTS = timedelta(hours=3)
+"""A server that was off during these hours waits for the next night, so that no plan changes while people work."""
+QUIET_FOR = timedelta(days=180)
+"""A study in which nothing was recorded for longer gets no plan. So a server whose clock jumps ahead does not record
+one by itself either: until that time had come, nothing could be recorded after it."""
+LOOKS_EVERY = 60.0  # seconds between two looks whether a nightly plan is due
 LARGEST_SEED = 2**31 - 1
 DIED, SILENT = note("live_planning.process_died"), note("live_planning.process_silent")
 _JOBS = 0x706C616E  # number of the PostgreSQL lock for starting a job
@@ -120,20 +136,36 @@ def start_worker(job: PlanningJob) -> None:
     folder.logs.mkdir(exist_ok=True)
     for old in sorted(folder.logs.glob("planning-*.log"), key=lambda path: path.stat().st_mtime)[:-_LOGS_KEPT]:
         old.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "peerfront.web.live.planning.worker", str(folder.path), str(job.pk)]
+    code = f"import django; django.setup(); from {__name__} import run_alone; run_alone({job.pk})"
     with (folder.logs / f"planning-{job.pk}.log").open("ab") as output:
         _processes[job.pk] = subprocess.Popen(
-            command,
+            [sys.executable, "-c", code],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, FOLDER: str(folder.path)},
-        )
+            env={
+                **os.environ, FOLDER: str(folder.path), "DJANGO_SETTINGS_MODULE": "peerfront.web.live.django_settings",
+            },
+        )  # fmt: skip
+
+
+def run_alone(job_id: int) -> None:
+    """Do the work of a job in a process of its own."""
+    if hasattr(os, "nice"):
+        os.nice(max(NICER - os.nice(0), 0))
+    handler = logging.StreamHandler()
+    handler.setFormatter(WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    try:
+        run(job_id)
+    except Exception:  # such as a lost database; Python's own traceback might quote somebody's entry
+        log.exception("Job %s could not be ended.", job_id)
+        sys.exit(1)
 
 
 def run(job_id: int) -> None:
-    """Do the work of a job, in the worker process."""
+    """Do the work of a job."""
     began = PlanningJob.objects.filter(pk=job_id, state=WAITING).update(state=RUNNING, seen_at=timezone.now())
     if not began:
         log.info("Job %d is not waiting any more.", job_id)
@@ -159,8 +191,7 @@ class _Stopped(Exception):
 
 
 def _work(job_id: int, heart: "_Heart") -> None:
-    from peerfront.web.live.planning.making import make_plan, propose, publish_forecast
-    from peerfront.web.live.planning.planning_inputs import today_of
+    from peerfront.web.live.planning.making import make_plan, propose, publish_forecast  # slow to load
 
     read_at = timezone.now()
     row = DatabaseRecords().study()
@@ -254,3 +285,58 @@ def _one_at_a_time() -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_JOBS])
+
+
+def nightly_plan_is_due(now: datetime) -> bool:
+    """Whether tonight's plan is due: the hour has come, there is none yet, and something happened since the last one.
+
+    It is never due while nobody takes part, or after the last day of recruitment, because it could only fail.
+    """
+    study = DatabaseRecords().study()
+    if study is None or now - study.last_time > QUIET_FOR:
+        return False
+    if is_over(study.settings, today_of(study.settings, now)) or not Person.objects.exists():
+        return False
+    local = now.astimezone(ZoneInfo(study.settings.timezone))
+    begins = datetime.combine(local.date(), NIGHT_BEGINS, local.tzinfo)
+    if not begins <= local < begins + NIGHT_LASTS:
+        return False
+    if PlanningJob.objects.filter(asked_by=NIGHTLY, asked_at__gte=begins).exists():
+        return False
+    last = Plan.objects.order_by("-plan").values_list("proposed_at", flat=True).first()
+    return last is None or Event.objects.filter(at__gt=last).exists()
+
+
+def ask_if_due(now: datetime | None = None) -> PlanningJob | None:
+    """Start tonight's job if it is due; None if it is not, or another job is under way."""
+    at = now or timezone.now()
+    if not nightly_plan_is_due(at):
+        return None
+    try:
+        return ask_for_plan(NIGHTLY, if_still=lambda: nightly_plan_is_due(at))
+    except PlanningBusy:
+        return None
+
+
+def start_nights() -> Callable[[], None]:
+    """Warm up the approved model, and check in a thread each minute whether a plan is due; return what stops it."""
+    warm_up_in_background()
+    end = threading.Event()
+
+    def watch() -> None:
+        while not end.wait(LOOKS_EVERY):
+            try:
+                ask_if_due()
+                settle()
+            except Exception:  # the database may be unreachable for a while
+                log.exception("Whether a plan is due could not be looked up.")
+            finally:
+                connections.close_all()
+
+    def stop_nights() -> None:
+        end.set()
+        thread.join()
+
+    thread = threading.Thread(target=watch, name="nightly plan", daemon=True)
+    thread.start()
+    return stop_nights

@@ -60,7 +60,7 @@ def answer(
         try:
             with transaction.atomic():
                 _one_writer_at_a_time()
-                if ready is None or ready.after != _last_event():
+                if ready is None or ready.after != last_event():
                     ready = _decided(request, now, draw_code)
                 if not ready.answer.repeated:
                     _add(ready)
@@ -127,7 +127,7 @@ class RequestRecords(DatabaseRecords):
             .first()
         )
         if stored is None:
-            return _last_event()  # before the study begins
+            return last_event()  # before the study begins
         self._read[records.StudyRow] = {(): row_of(records.StudyRow, stored)}
         if site is not None:
             row = None if stored.site_name is None else records.SiteRow(site, stored.site_name)
@@ -246,12 +246,13 @@ def _decided_before(request: Request, now: datetime | None, draw_code: Callable[
             decided = _decided(request, now, draw_code)
         except Contradiction:  # some rows were read before others wrote, some after
             continue
-        if decided.after == _last_event():
+        if decided.after == last_event():
             return decided
     return None
 
 
-def _last_event() -> tuple[int, str]:
+def last_event() -> tuple[int, str]:
+    """Number and hash of the last event."""
     return models.Event.objects.order_by("-number").values_list("number", "hash").first() or (0, FIRST)
 
 

@@ -14,16 +14,26 @@ A refusal has an event, too, so step 3 is the same for it.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
-from peerfront.web.live.rules.chain import digest_data, erasable_parts, texts
+from peerfront.web.live.rules.chain import (
+    FIRST,
+    Link,
+    checked,
+    digest_data,
+    erasable_parts,
+    erased,
+    linked,
+    texts,
+)
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
-from peerfront.web.live.rules.events import Answers, Event, Fact, RequestRefused, Stamp
+from peerfront.web.live.rules.effects import Contradiction, rebuild
+from peerfront.web.live.rules.events import Answers, AnswersErased, Event, Fact, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, Refuse, refusal
 from peerfront.web.live.rules.requests import (
@@ -200,3 +210,40 @@ def _refused_fact(records: Records, study: StudyRow | None, request: Request, re
     coupon = None if study is None or not typed else find_coupon(records, study, typed)
     code = coupon.code if coupon is not None else plain_characters(typed) if has_code_form(typed) else ""
     return RequestRefused(request.wish.action, refused.reason.value, refused.arguments, code)
+
+
+class Journal:
+    """A study in memory: the chain and its state, extended by one request at a time."""
+
+    def __init__(self, links: Iterable[Link] = ()) -> None:
+        self.links = list(links)
+        self.state = rebuild(checked(self.links))
+
+    @property
+    def head(self) -> str:
+        """The hash of the last event, which stands for everything before it."""
+        return self.links[-1].hash if self.links else FIRST
+
+    def answer(self, request: Request, now: datetime, draw_code: Callable[[str], str] = new_code) -> Answer:
+        """Decide on a request and record its events, as a server does in one transaction."""
+        answer = decide(self.state, request, now, draw_code)
+        if not answer.repeated:
+            self.add(answer.events, self.head)
+        return answer
+
+    def add(self, events: Sequence[Event], head: str) -> None:
+        """Add all events, or none, if the chain still ends with `head`, the hash at which they were decided."""
+        if head != self.head:
+            raise Contradiction("Something was recorded since this was decided. Decide again.")
+        state = self.state.copy() if len(events) > 1 else self.state  # `State.add` alone is all or nothing
+        links: list[Link] = []
+        for event in events:
+            link = linked(len(self.links) + len(links) + 1, links[-1].hash if links else head, event)
+            state.add(event)
+            links.append(link)
+        self.state = state
+        self.links.extend(links)
+        for event in events:
+            if isinstance(event.fact, AnswersErased):
+                self.links = [erased(link, event.fact.person) for link in self.links]
+                self.state = rebuild(checked(self.links))

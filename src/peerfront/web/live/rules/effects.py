@@ -1,16 +1,19 @@
 """The rows that an event creates and changes: the only place where events become records.
 
-`State` applies this in memory and a database in a transaction, so both hold the same rows. Nothing is checked here: an
-event has happened. Created rows must be new; if one exists already, two events contradict each other.
+`State` applies this in memory and a database in a transaction, so both hold the same rows: to verify a database,
+`rebuild` the state from the events and compare its tables. Nothing is checked here: an event has happened. Created rows
+must be new; if one exists already, two events contradict each other.
 """
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, assert_never
+from typing import TypeVar, assert_never, cast
 
 from peerfront.web.live.rules import events, records
-from peerfront.web.live.rules.records import Records, Row, StudyRow
+from peerfront.web.live.rules.events import Event
+from peerfront.web.live.rules.records import Key, R, Records, Row, StudyRow
 
-R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Contradiction(Exception):
     """An event contradicts earlier ones: a row that it creates exists already, or one that it needs is missing."""
 
 
-def effects(before: Records, event: events.Event) -> Effects:
+def effects(before: Records, event: Event) -> Effects:
     """Return the rows that an event creates and changes, given the rows before it."""
     stamp, fact = event.stamp, event.fact
     at = stamp.server_time
@@ -148,7 +151,7 @@ def _answers_erased(before: Records, study: StudyRow, fact: events.AnswersErased
     return Effects(changed=(study, person, *lines, *decisions))
 
 
-def _issued(before: Records, study: StudyRow, event: events.Event, fact: events.CouponsIssued) -> Effects:
+def _issued(before: Records, study: StudyRow, event: Event, fact: events.CouponsIssued) -> Effects:
     at = event.stamp.server_time
     number = len(fact.codes)
     person = _there(before.person(fact.person), fact.person)
@@ -169,7 +172,7 @@ def _issued(before: Records, study: StudyRow, event: events.Event, fact: events.
     )
 
 
-def _imported(before: Records, study: StudyRow, event: events.Event, fact: events.PersonImported) -> Effects:
+def _imported(before: Records, study: StudyRow, event: Event, fact: events.PersonImported) -> Effects:
     at, came, day = event.stamp.server_time, fact.enrolled_at, fact.enrolled_at.date()
     person = records.PersonRow(
         fact.person, fact.site, fact.code, fact.recruiter, came, fact.network_size, fact.answers,
@@ -200,7 +203,76 @@ def _imported(before: Records, study: StudyRow, event: events.Event, fact: event
     return Effects(tuple(new), changed)
 
 
-def _there(row: R | None, what: str) -> R:
+def _there(row: T | None, what: str) -> T:
     if row is None:
         raise Contradiction(f"An event needs {what}, which no event before it made.")
     return row
+
+
+class State(Records):
+    """Rows by class and key, and the events of each request; changed only by `add`."""
+
+    def __init__(self) -> None:
+        self._tables: dict[type, dict[Key, Row]] = {}
+        self._groups: dict[tuple[type, str, str | int], list[Key]] = {}
+        self._requests: dict[str, list[Event]] = {}
+
+    def add(self, event: Event) -> None:
+        """Apply the next event; if it contradicts earlier ones, raise `Contradiction` and change nothing."""
+        before = self._requests.get(event.stamp.request_key, ())
+        if event.part != len(before) + 1:
+            raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
+        change = effects(self, event)
+        for row in change.new:
+            if row.key in self._tables.get(type(row), ()):
+                raise Contradiction(f"There is {type(row).__name__} {row.key} already.")
+        for row in change.changed:
+            if row.key not in self._tables.get(type(row), ()):
+                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
+        keys = [(type(row), row.key) for row in (*change.new, *change.changed)]
+        if len(keys) != len(set(keys)):
+            raise Contradiction("An event makes or changes a row twice.")
+        for row in (*change.new, *change.changed):
+            self._tables.setdefault(type(row), {})[row.key] = row
+        for row in change.new:
+            for name in row.GROUPS:
+                self._groups.setdefault((type(row), name, getattr(row, name)), []).append(row.key)
+        self._requests.setdefault(event.stamp.request_key, []).append(event)
+
+    def copy(self) -> "State":
+        """Copy the state."""
+        other = State()
+        other._tables = {kind: dict(rows) for kind, rows in self._tables.items()}
+        other._groups = {group: list(keys) for group, keys in self._groups.items()}
+        other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
+        return other
+
+    def table(self, kind: type[R]) -> Mapping[Key, R]:
+        """Return all rows of a class by their keys."""
+        return cast(Mapping[Key, R], self._tables.get(kind, {}))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and (self._tables, self._requests) == (other._tables, other._requests)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def one(self, kind: type[R], *key: str | int) -> R | None:
+        return self.table(kind).get(key)
+
+    def some(self, kind: type[R], keys: Collection[str]) -> Mapping[str, R]:
+        return {key: row for key in keys if (row := self.one(kind, key)) is not None}
+
+    def group(self, kind: type[R], field: str, value: str | int) -> Sequence[R]:
+        rows = self.table(kind)
+        return [rows[key] for key in sorted(self._groups.get((kind, field, value), ()))]
+
+    def events_of(self, request_key: str) -> Sequence[Event]:
+        return tuple(self._requests.get(request_key, ()))
+
+
+def rebuild(chain: Iterable[Event]) -> State:
+    """Build the state from events; the same events always give the same state."""
+    state = State()
+    for event in chain:
+        state.add(event)
+    return state

@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.messages import Message
 from peerfront.foundation.shown import visible
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of
-from peerfront.web.live.records.verification import verify
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.chain import KINDS, kind_of, plain_value

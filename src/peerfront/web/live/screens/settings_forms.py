@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.chained_log import one_spelling
-from peerfront.web.live.operations.imported_people import question_name
+from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.rules.chain import plain_value
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, MOST_QUESTIONS, Question, QuestionKind, Settings
 from peerfront.web.live.screens.page_words import decimals
