@@ -19,16 +19,19 @@ about the world, with fitted ones a model-based certificate.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.bounds.clairvoyant import Caps, Estimate, budget_bounds, clairvoyant_returns
 from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
-from peerfront.foundation.covariates import Schema
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.blocks import majorants
 from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, State
 
@@ -85,17 +88,69 @@ class Effort:
 
 THOROUGH = Effort(trees=400, outcomes=600, price_samples=20)
 """For one state: about half a second."""
+SHARED = Effort(trees=100, outcomes=200, price_samples=6)
+"""For one of several draws whose mean is of interest."""
 QUICK = Effort(trees=10, outcomes=60)
 """For each of hundreds of states, whose mean is of interest: about .1 s."""
 
 
 def certify_by_story(
-    responses: Mapping[str, ResponseModel], offspring: OffspringModel, schema: Schema, discount: float, state: State
+    responses: Mapping[str, Sequence[ResponseModel]],
+    offspring: OffspringModel,
+    schema: Schema,
+    discount: float,
+    state: State,
 ) -> dict[str, Certificate]:
-    """The certificate of a state by each story of what a coupon does; empty where there is nothing to bound."""
+    """The certificate of a state by each story of what a coupon does; empty where there is nothing to bound.
+
+    A story is several draws of what may be true. Whoever knew the draw could not expect more than its bound, so that
+    nobody can expect more than the mean of the draws' bounds.
+    """
     if state.is_terminal:
         return {}
-    return {name: certify(state, response, offspring, schema, discount) for name, response in responses.items()}
+    people, most = state.frontier.covariates, state.most_per_person
+    certificates = {}
+    for name, draws in responses.items():
+        each = []
+        for response in draws:
+            concave = Concave(response)
+            rises = concave.rises(people, most)
+            # One coupon more adds several recruits where it motivates: no round is looked ahead then.
+            effort = replace(SHARED, outcomes=0) if rises else SHARED
+            each.append(certify(state, concave if rises else response, offspring, schema, discount, effort=effort))
+        bound, first = mean_bound(each), each[0]
+        certificates[name] = replace(first, bound=bound.mean, standard_error=bound.standard_error)
+    return certificates
+
+
+@dataclass(frozen=True, eq=False)
+class Concave:
+    """A response whose expected recruits are the least concave majorant: bounds for it are bounds for the response."""
+
+    response: ResponseModel
+
+    @property
+    def columns_used(self) -> tuple[int, ...] | None:
+        columns: tuple[int, ...] | None = getattr(self.response, "columns_used", None)
+        return columns
+
+    def rises(self, covariates: Codes, max_coupons: int) -> bool:
+        """Whether some coupon brings more than the one before it."""
+        gains = self.response.gains(covariates, max_coupons)
+        return bool((np.diff(gains, axis=1) > 1e-12).any())
+
+    def gains(self, covariates: Codes, max_coupons: int) -> Array:
+        gains = self.response.gains(covariates, max_coupons)
+        return majorants(Tables(gains, np.zeros((*gains.shape, 1))))[0].gains
+
+    def covers(self, covariates: Codes, uncovered: Array, max_coupons: int) -> Array:
+        return self.response.covers(covariates, uncovered, max_coupons)
+
+    def counts(self, covariates: Codes, coupons: int) -> Array:
+        return self.response.counts(covariates, coupons)
+
+    def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
+        return self.response.sample(covariates, coupons, luck)
 
 
 def certify(

@@ -30,7 +30,7 @@ def fit_command(
         text(
             "STORY",
             "What a coupon does, if you know it: capacity (one coupon works almost as well as three), per_coupon (each "
-            "coupon is used on its own) or both; auto lets the study say.",
+            "coupon is used on its own); auto lets the study say.",
         ),
     ] = "auto",
     seed: options.SEED = 0,

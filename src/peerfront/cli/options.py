@@ -71,8 +71,8 @@ RESPONSE = Annotated[
     str,
     text(
         "STORY",
-        "What a coupon is believed to do: average (over what the study leaves open), cautious (smallest worst regret), "
-        "capacity (one coupon works almost as well as three), per_coupon (each coupon is used on its own) or both.",
+        "What a coupon is believed to do: average (over what the study leaves open), capacity (one coupon works almost "
+        "as well as three), per_coupon (each coupon is used on its own) or motivate (three are needed).",
     ),
 ]
 AT_LEAST = Annotated[

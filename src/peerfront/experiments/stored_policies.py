@@ -18,7 +18,7 @@ from peerfront.foundation.settings import checked_discount
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.stored_models import restored_planner, restored_schema, stored_planner, stored_schema
+from peerfront.models.stored_models import restored_schema, restored_value, stored_schema, stored_value
 from peerfront.problem import Policy, Rules
 
 _RULES: Mapping[str, Mapping[str, type]] = {
@@ -97,7 +97,7 @@ def _parts_of(policy: Any, capacities: list[LearnedResponse]) -> Stored:
         for network in (policy.story.surrogate, policy.story.laplace):
             if (seen := getattr(network.inputs, "response", None)) is not None:
                 _add(seen, capacities)
-        return Stored.of_parts({"kind": kind}, planner=stored_planner(policy))
+        return Stored.of_parts({"kind": kind}, planner=stored_value(policy))
     if _is(policy, "population_dp", "PopulationDP"):
         _add(policy.response, capacities)
         settings = {"kind": kind, "discount": policy.discount, "name": policy.name}
@@ -126,7 +126,8 @@ def _policy_of(stored: Stored, response: LearnedResponse | None, depth: int) -> 
     elif kind == "AllAtLast":
         policy = _class_in("simple_rules", kind)(response, _policy_of(stored.part("rule"), response, depth - 1))
     elif kind == "Planner":
-        policy = restored_planner(stored.part("planner"), response.schema, [response])
+        value = restored_value(stored.part("planner"), response.schema, response)
+        policy = Planner.of(response, *value)
     elif kind == "PopulationDP":
         discount = checked_discount(stored.setting("discount", float))
         values = stored.array("values", (None, None))

@@ -24,9 +24,7 @@ _ROUNDING = 1e-12
 def rises(tables: Tables) -> bool:
     """Whether somewhere a coupon adds more than the one before it."""
     gains, covers = tables.gains, tables.covers
-    return bool(
-        (gains[:, 1:] > gains[:, :-1] + _ROUNDING).any() or (covers[:, 1:] > covers[:, :-1] + _ROUNDING).any()
-    )
+    return bool((gains[:, 1:] > gains[:, :-1] + _ROUNDING).any() or (covers[:, 1:] > covers[:, :-1] + _ROUNDING).any())
 
 
 def majorants(tables: Tables) -> tuple[Tables, Numbers]:
@@ -105,9 +103,7 @@ def whole_blocks(tables: Tables, worth: Array, coupons: Numbers, ends: Numbers, 
 
 
 @njit(cache=True, nogil=True)
-def _whole_blocks(
-    gains: Array, covers: Array, worth: Array, coupons: Numbers, ends: Numbers, least: int
-) -> Numbers:
+def _whole_blocks(gains: Array, covers: Array, worth: Array, coupons: Numbers, ends: Numbers, least: int) -> Numbers:
     people, most, latent = covers.shape
     free = 0
     inside = np.zeros(people, np.bool_)

@@ -14,7 +14,7 @@ the last one: A is that number, and -1 says that it is not known.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,7 +194,8 @@ class DepletingWorld:
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         response, population = self.response, self.response.population
-        come, inner_memory = (None, None) if crowd.memory is None else crowd.memory
+        before: tuple[Array | None, Any] = (None, None) if crowd.memory is None else crowd.memory
+        come, inner_memory = before
         own = Crowd(crowd.episode, crowd.keys, response.own(crowd.covariates), crowd.members, inner_memory)
         if population is None:
             reachable = response.acquaintances(crowd.covariates, crowd.luck)
@@ -202,7 +203,7 @@ class DepletingWorld:
             kept = np.ones(len(brought.parent), dtype=bool)
             return self._referrals(len(crowd), brought, kept, None)
         if come is None:
-            come = self._nobody(int(crowd.episode.max(initial=-1)) + 1)
+            come = np.zeros((int(crowd.episode.max(initial=-1)) + 1, len(population.sizes)))
         half = 0.5 * self._as_things_stand(crowd, own, coupons, come)[:, None]
         shares = population.shares(come + half * population.sizes / population.sizes.sum())  # [episodes, groups]
         of_people = population.shares_of_people(shares)[crowd.episode, population.groups(crowd.covariates)]

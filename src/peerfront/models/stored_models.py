@@ -1,6 +1,6 @@
 """Schemas, generators and planners written down as data, and made again: what saved fits and stored results share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,7 @@ from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.problem import Rules
+from peerfront.problem import ResponseModel, Rules
 
 if TYPE_CHECKING:
     from peerfront.models.offspring.category_networks import MaskedDiffusion, SoftmaxOffspring
@@ -32,8 +31,6 @@ GENERATORS = {
     "diffusion": ("diffusion", "DiffusionOffspring"),
 }
 """Module of `models.offspring` and class of each kind of generator that can be saved."""
-STORIES = ("capacity", "per_coupon", "both")
-"""What a coupon may do: a person can bring a limited number; each coupon is used on its own; both at once."""
 _LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
 _PROBED = 1000  # people at whom restored models are tried
 _GAIN = ("log_likelihood", "standard_error")  # scores that plans mention
@@ -100,44 +97,24 @@ def kind_of(offspring: object) -> str | None:
 # Planners --------------------------------------------------------------------------------------------------------
 
 
-def stored_planner(planner: Planner) -> Stored:
-    """Stories with their values and embeddings, and how to use them; response models are stored on their own."""
+def stored_value(planner: Planner) -> Stored:
+    """The value and the embeddings that all stories of a planner share, and how to use them."""
+    surrogate, laplace = learned_networks(planner.stories[0])
     settings = {"discount": planner.discount, "least_per_person": planner.least_per_person, "name": planner.name}
-    stories = {f"story {number}": _stored_story(story) for number, story in enumerate(planner.stories, start=1)}
-    return Stored.of_parts({**settings, "stories": len(stories)}, **stories)
-
-
-def _stored_story(story: Story) -> Stored:
-    surrogate, laplace = learned_networks(story)
-    settings = {"name": story.name, "weight": story.weight}
     return Stored.of_parts(settings, surrogate=surrogate.stored(), laplace=laplace.stored())
 
 
-def restored_planner(stored: Stored, schema: Schema, responses: Sequence[LearnedResponse]) -> Planner:
-    """The planner `stored_planner` wrote, with the response models of its stories."""
-    count = stored.setting("stories", int)
-    if count != len(responses) or not 1 <= count <= len(STORIES):
-        raise DataFileError(
-            "stored_model.stories_do_not_match", place=stored.place, stories=count, models=len(responses)
-        )
-    stories = tuple(
-        _restored_story(stored.part(f"story {number}"), schema, response)
-        for number, response in enumerate(responses, start=1)
-    )
-    least = whole_number("least per person", stored.setting("least_per_person", int), 0)
-    discount, name = stored.setting("discount", float), stored.setting("name", str)
-    return Planner(stories, discount, least, name)
+def restored_value(
+    stored: Stored, schema: Schema, response: ResponseModel
+) -> tuple[FrozenSurrogate, LaplaceNetwork, float, int, str]:
+    """What `stored_value` wrote: value, embeddings, discount, least coupons per person, and name.
 
-
-def _restored_story(stored: Stored, schema: Schema, response: LearnedResponse) -> Story:
+    `response` is what the networks are shown of people.
+    """
     surrogate = FrozenSurrogate.restored(stored.part("surrogate"), schema, response)
     laplace = LaplaceNetwork.restored(stored.part("laplace"), schema, response, surrogate.latent)
-    name, weight = stored.setting("name", str), stored.setting("weight", float)
-    if name not in STORIES or not 0.0 < weight <= 1.0:
-        raise DataFileError(
-            "stored_model.impossible_story", place=stored.place, story=_short(name), weight=weight, stories=STORIES
-        )
-    return Story(response, surrogate, laplace, weight, name)
+    least = whole_number("least per person", stored.setting("least_per_person", int), 0)
+    return surrogate, laplace, stored.setting("discount", float), least, stored.setting("name", str)
 
 
 # What models do --------------------------------------------------------------------------------------------------
@@ -146,8 +123,8 @@ def _restored_story(stored: Stored, schema: Schema, response: LearnedResponse) -
 def check_behaviour(schema: Schema, planner: Planner, place: str) -> None:
     """Try restored models at people of every category: numbers of the right shape can still be no model.
 
-    Chances that coupons are used lie between 0 and 1 and never rise with the number of coupons; people cover something
-    between nothing and a finite amount, and a recruit leaves a share of it uncovered.
+    Coupons bring something between nobody and as many people as there are coupons; people cover something between
+    nothing and a finite amount, and a recruit leaves a share of it uncovered.
     """
     people = np.full((schema.columns + 1, len(schema.fields)), -1, dtype=np.int16)  # the first is quite unknown
     for field, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
@@ -163,9 +140,9 @@ def _check_story(story: Story, people: Codes, place: str) -> None:
         gains = story.response.gains(people, 8)
         covered = surrogate.coverage(surrogate.inputs.rows(people))
         uncovered = laplace.uncovered(laplace.inputs.rows(people))
-        falls = (np.diff(gains, axis=1) <= 1e-9).all()
+        recruits, most = np.cumsum(gains, axis=1), np.arange(1, gains.shape[1] + 1) + 1e-9
         possible = {
-            "stored_model.impossible_chances": falls and ((gains >= 0) & (gains <= 1 + 1e-9)).all(),
+            "stored_model.impossible_chances": ((gains >= 0) & (recruits <= most)).all(),
             "stored_model.impossible_coverage": ((covered >= 0) & np.isfinite(covered)).all(),
             "stored_model.impossible_shares": ((uncovered > 0) & (uncovered <= 1)).all(),
         }

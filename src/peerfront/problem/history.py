@@ -34,7 +34,7 @@ class History:
     wave: NDArray[np.int64] | None = None
     """[triples], steps from the first people to each referrer; None if that is not known."""
     planned: NDArray[np.int64] | None = None
-    """[triples], the number of coupons that a plan or a lot gave, -1 where staff decided; None: staff decided always."""
+    """[triples], the number of coupons that a plan or a lot gave, -1 where staff decided; None: always staff."""
 
     def __post_init__(self) -> None:
         for codes in (self.referrers, self.parents, self.children):
@@ -79,7 +79,9 @@ class History:
             self.recruits[triples],
             self.parents[pairs],
             self.children[pairs],
-            *(None if each is None else each[triples] for each in (self.exposure, self.wave, self.planned)),
+            None if self.exposure is None else self.exposure[triples],
+            None if self.wave is None else self.wave[triples],
+            None if self.planned is None else self.planned[triples],
         )
 
     def informative_rows(self) -> NDArray[np.int64]:

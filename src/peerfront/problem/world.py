@@ -125,7 +125,10 @@ class BranchingWorld:
         return Crowd(episode, keys, self.population(Luck(keys)))
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
-        recruits = self.response.sample(crowd.covariates, coupons, crowd.luck)
+        return self.brought(crowd, self.response.sample(crowd.covariates, coupons, crowd.luck))
+
+    def brought(self, crowd: Crowd, recruits: NDArray[np.int64]) -> Referrals:
+        """The people that come if person i brings `recruits[i]`."""
         parent = np.repeat(np.arange(len(crowd)), recruits)
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]

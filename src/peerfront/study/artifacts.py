@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,31 +39,32 @@ from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import learned_networks
-from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.belief.belief import Belief, BeliefResponse
+from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.models.stored_models import (
     GENERATORS,
-    STORIES,
     check_behaviour,
     check_scores,
     generator_class,
     kind_of,
-    restored_planner,
     restored_rules,
     restored_schema,
-    stored_planner,
+    restored_value,
     stored_schema,
+    stored_value,
 )
-from peerfront.problem import BranchingWorld, Frontier, History, Rules
+from peerfront.problem import BranchingWorld, Frontier, History, ResponseModel, Rules, World
 
 if TYPE_CHECKING:
     from peerfront.models.stored_models import Generator
 
 FORMAT = "peerfront fit"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 PENDING = ".manifest.json.new"
 """The manifest of weights that have just been replaced, until it takes the place of the old one."""
+_SHOWN_DRAWS = 16  # of the belief, that the networks of a value are shown
 _LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
 
 
@@ -72,9 +73,11 @@ class Fit:
     """Models of how people refer, a planner that uses them, and where they come from."""
 
     schema: Schema
+    belief: Belief
+    """What coupons do."""
     offspring: "Generator"
     planner: Planner
-    """The planner; its stories hold the response models."""
+    """The planner; its stories are the parts of the belief."""
     rules: Rules
     """What the planner was prepared for: coupons, people, rounds, caps."""
     study_schema: str = ""
@@ -95,15 +98,15 @@ class Fit:
         return self.planner.discount
 
     @property
-    def responses(self) -> dict[str, LearnedResponse]:
-        """The response model of each remaining story, the most credible first."""
+    def responses(self) -> dict[str, ResponseModel]:
+        """The response by each part of the belief, the most credible first, as plans use it."""
         believed = sorted(self.planner.stories, key=lambda story: -story.weight)
-        return {story.name: cast(LearnedResponse, story.response) for story in believed}
+        return {story.name: story.response for story in believed}
 
     @property
-    def most_shown(self) -> int | None:
-        """The most coupons that at least a few people of the study had at once; None if unknown."""
-        return next(iter(self.responses.values())).most_shown
+    def most_shown(self) -> int:
+        """The most coupons that at least a few people of the study had at once."""
+        return self.belief.most
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -121,17 +124,19 @@ class Fit:
         """The checksum of the whole model, as the manifest of its folder has it under `sha256`."""
         return str(json.loads(self.files()[MANIFEST])["sha256"])
 
-    def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
-        """A world of the fitted models that starts from this frontier, if the rules have as many people.
+    def world(self, frontier: Frontier, story: str | None = None) -> World:
+        """The world of the fitted models that starts from this frontier, if the rules have as many people.
 
-        `story` names the response model; None takes the most credible one.
+        Every episode has its own draw of the belief, or of the part that `story` names.
         """
-        responses = self.responses
-        name = next(iter(responses)) if story is None else story
-        if name not in responses:
-            raise UnknownName(note("stories.kind"), name, responses)
+        belief = self.belief
+        if story is not None:
+            if story not in belief.weights:
+                raise UnknownName(note("stories.kind"), story, belief.weights)
+            belief = belief.part(story)
         people = _ThesePeople(frontier.covariates)
-        return BranchingWorld("learned", self.schema, responses[name], self.offspring, people)
+        inner = BranchingWorld("learned", self.schema, belief.to_plan_with(), self.offspring, people)
+        return BeliefWorld(inner, belief)
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; replace an existing fit only if asked, and never anything else."""
@@ -188,17 +193,11 @@ class Fit:
         if kind_of(self.offspring) is None:
             kind = type(self.offspring).__name__
             raise SettingError("saved_fits.other_generator", kind=kind, allowed=sorted(GENERATORS))
-        names = [story.name for story in self.planner.stories]
-        if len(set(names)) < len(names):
-            raise SettingError("saved_fits.story_twice", names=names)
-        for story in self.planner.stories:
-            if not isinstance(story.response, LearnedResponse):
-                raise SettingError("saved_fits.other_response")
-            seen = [network.inputs for network in learned_networks(story)]
-            if any(inputs.response not in (None, story.response) for inputs in seen):
-                raise SettingError("saved_fits.networks_of_another")
-            if any(part.schema != self.schema for part in (story.response, self.offspring, *seen)):
-                raise SettingError("saved_fits.other_schemas")
+        if [story.name for story in self.planner.stories] != list(self.belief.weights):
+            raise SettingError("saved_fits.other_response")
+        seen = [network.inputs for network in learned_networks(self.planner.stories[0])]
+        if any(part.schema != self.schema for part in (self.belief, self.offspring, *seen)):
+            raise SettingError("saved_fits.other_schemas")
         if self.planner.budget < self.rules.budget:
             most = self.planner.budget
             raise SettingError("saved_fits.too_many_coupons", coupons=self.rules.budget, most=most)
@@ -210,16 +209,12 @@ class Fit:
             raise SettingError("saved_fits.least_above_most", least=self.planner.least_per_person, most=most)
 
     def _stored(self) -> Stored:
-        responses = {
-            f"response {number}": cast(LearnedResponse, story.response).stored()
-            for number, story in enumerate(self.planner.stories, start=1)
-        }
         returns = {} if self.returns is None else {"returns": self.returns.stored()}
         return Stored.of_parts(
-            {"offspring_kind": kind_of(self.offspring), "responses": len(responses)},
-            **responses,
+            {"offspring_kind": kind_of(self.offspring)},
+            belief=self.belief.stored(),
             offspring=self.offspring.stored(),
-            planner=stored_planner(self.planner),
+            planner=stored_value(self.planner),
             **returns,
         )
 
@@ -274,15 +269,13 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     schema = restored_schema(manifest.get("schema"), MANIFEST)
     stored = Stored(manifest["models"], arrays)
     kind = stored.setting("offspring_kind", str)
-    responses = [
-        LearnedResponse.restored(stored.part(f"response {number}"), schema)
-        for number in range(1, min(max(stored.setting("responses", int), 0), len(STORIES)) + 1)
-    ]
+    belief = Belief.restored(stored.part("belief"), schema)
     versions = written.setting("versions", dict)
     fit = Fit(
         schema=schema,
+        belief=belief,
         offspring=generator_class(kind).restored(stored.part("offspring"), schema),
-        planner=restored_planner(stored.part("planner"), schema, responses),
+        planner=_restored_planner(stored.part("planner"), schema, belief),
         rules=restored_rules(written),
         study_schema=written.setting("study_schema", str),
         data_fingerprint=written.setting("data_fingerprint", str),
@@ -294,6 +287,18 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     check_scores(fit.scores, MANIFEST)
     check_behaviour(schema, fit.planner, "the fit")
     return fit
+
+
+def _restored_planner(stored: Stored, schema: Schema, belief: Belief) -> Planner:
+    from peerfront.study.stories import planned_stories
+
+    surrogate, laplace, discount, least, name = restored_value(stored, schema, value_response(belief))
+    return Planner(planned_stories(belief, surrogate, laplace), discount, least, name)
+
+
+def value_response(belief: Belief) -> BeliefResponse:
+    """The response that the networks of a value are shown."""
+    return belief.to_plan_with(_SHOWN_DRAWS)
 
 
 def _read_files(folder: Path) -> tuple[dict[str, Any], bytes]:
@@ -326,7 +331,7 @@ def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
         raise DataFileError(
             "saved_fits.newer", folder=folder, format=number, version=peerfront.__version__, most=FORMAT_VERSION
         )
-    if number == 1:
+    if number in (1, 2):
         raise DataFileError("saved_fits.older", folder=folder)
     if number != FORMAT_VERSION:
         _refuse(folder, note("saved_fits.format_version", number=number))

@@ -1,6 +1,5 @@
 """What a study's dates show about coupons, whether they suffice to fit return times, and these return times."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -159,14 +158,11 @@ class Returning:
         low, high = np.quantile(each, [0.1, 0.9])
         return float(low), float(high)
 
-    def expected(self, responses: Mapping[str, ResponseModel], weights: Mapping[str, float], people: Codes) -> float:
-        """Expected number of open coupons that will be used, averaged over the stories; `codes` are everybody's."""
-        total = 0.0
-        for name, weight in weights.items():
-            chances = count_chances(responses[name], people[self.rows], self.seen.coupons)
-            more = still_to_come(chances, self.seen, self.times)
-            total += weight * float((more * np.arange(more.shape[1])).sum())
-        return total
+    def expected(self, response: ResponseModel, people: Codes) -> float:
+        """Expected number of open coupons that will be used; `people` are everybody's codes."""
+        chances = count_chances(response, people[self.rows], self.seen.coupons)
+        more = still_to_come(chances, self.seen, self.times)
+        return float((more * np.arange(more.shape[1])).sum())
 
     def scores(self, expected: float) -> dict[str, Any]:
         """Numbers for a saved fit; none about fewer than five coupons."""

@@ -1,8 +1,7 @@
 """The forecast by date: the rest of the study simulated day by day, under the plan and under three coupons each.
 
 Both policies meet the same people with the same luck. Bands are quantiles of the simulated studies; they include luck,
-the stories of what a coupon does (in proportion to their weights), and the uncertainty about how many people bring and
-when they return.
+what is not known about coupons, and when people return.
 """
 
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simu
 from peerfront.study.forecast_tables import dates_reached, day_summary, target_table, weeks_table
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.stories import CAUTIOUS, ordered_planner
+from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import SharesLeft, Standing
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def forecast_by_date(
     n_wanted = None if target is None else whole_number("target", target, 1)
     settings = DaySettings(days_until(standing.today, until), order.available, planning_days, interviews_per_week)
     task = task_of(fit, standing.waiting, order)
-    planner = fit.planner if order.response == CAUTIOUS and not len(standing.waiting) else ordered_planner(fit, task)
+    planner = ordered_planner(fit, task)
     rules = task.rules
     each = min(3, rules.max_per_person or 3)
     plan: DayPolicy = PlanByDate(planner, times, rules, planning_days, standing.valid_days)

@@ -4,12 +4,11 @@ to find out what a coupon does. The probability of every number is kept: later e
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.covariates import Codes, Kinds, kinds_of
+from peerfront.foundation.covariates import Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note
 from peerfront.foundation.randomness import named_luck
@@ -22,14 +21,13 @@ from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
 from peerfront.gfp.updating import SURE, LearningWorth, vary, worth_of_learning
-from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import FloorTask, floor_task, read_floors
 from peerfront.study.orders import Task
 from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
 from peerfront.study.stories import believed, can_be_simulated
-from peerfront.study.uncertainty import gain_noise, member_chances, unequal_groups
+from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
 _STUDIES = 60  # simulated studies that choose the share of people with random numbers
@@ -113,12 +111,13 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         planned = handed_out(floored.plan.coupons)
         notes.append(_cost_of_floors(floored.cost))
     worth = planner.discount * weights[state.remaining_budget - planned.spend]
-    chances = _member_chances(planner, kinds.rows)
+    chances, shares = drawn_chances(planner.stories, kinds.rows)
+    errors = relative_errors(chances[:, kinds.kind], shares)
     drawn = draw_ties(
         tables,
         worth,
         planned.allocation.coupons,
-        gain_noise(chances[:, kinds.kind], tables, worth, planned.allocation.coupons, kinds.kind),
+        gain_noise(errors, tables, worth, planned.allocation.coupons, kinds.kind),
         state.frontier.ids,
         most_per_person=most,
         least_per_person=least,
@@ -140,7 +139,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         coupons, probability = varied.allocation.coupons, varied.probability
         by[varied.at_random] = AT_RANDOM
         notes += _learning_notes(worths, share, int(varied.at_random.sum()))
-    notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind])
+    notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind], shares)
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
         free_value=plan.value, tied_with=drawn.tied_with,
@@ -192,12 +191,13 @@ def _restricted(
     if floors.floors:
         without = planned_within(planner, task, restriction)
         notes.append(_cost_of_floors(without.value - within.value))
-    chances = _member_chances(planner, kinds.rows)
+    chances, shares = drawn_chances(planner.stories, kinds.rows)
     weights, anyway = planner.weights_and_base(state)
     ties = None
     if within.label is None:  # without strata, ties are drawn by lot as in every plan
         worth = planner.discount * weights[state.remaining_budget - min(int(within.planned.sum()), state.spendable)]
-        noise = gain_noise(chances[:, kinds.kind], tables, worth, within.planned, kinds.kind)
+        errors = relative_errors(chances[:, kinds.kind], shares)
+        noise = gain_noise(errors, tables, worth, within.planned, kinds.kind)
         ties = draw_ties(
             tables, worth, within.planned, noise, state.frontier.ids,
             most_per_person=most, least_per_person=least, seed=order.seed, kind=kinds.kind, only_exact=True,
@@ -209,7 +209,7 @@ def _restricted(
             ties = None
     drawn = draw_within(within, ties, names, restriction, state.frontier.ids, order.seed)
     by = np.where(drawn.at_random, AT_RANDOM, np.where(drawn.by_lot, BY_LOT, BY_PLAN)).astype(object)
-    notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind])]
+    notes += [*drawn.notes, *unequal_groups(restriction.schema, people, drawn.coupons, chances[:, kinds.kind], shares)]
     handed_out = _with(free, tables, kinds.kind, weights, anyway, planner.discount, drawn.coupons)
     values = np.full(state.spendable + 1, np.nan)
     if within.floor is None:  # with a floor, how many coupons go out is left to chance
@@ -231,11 +231,6 @@ def _by_stratum(plan: RestrictedPlan, names: tuple[str, ...]) -> dict[str, tuple
     chances = plan.chances()
     _, first = np.unique(plan.label, return_index=True)
     return {name: tuple(chances[row].tolist()) for name, row in zip(names, first.tolist(), strict=True)}
-
-
-def _member_chances(planner: Planner, people: Codes) -> Array:
-    responses = [cast(LearnedResponse, story.response) for story in planner.stories]
-    return member_chances(responses, [story.weight for story in planner.stories], people)
 
 
 def _cost_of_floors(cost: float) -> Message:

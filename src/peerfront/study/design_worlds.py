@@ -31,6 +31,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlanner, strata_of
+from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.problem import BranchingWorld, Policy, Rules
 from peerfront.simulation.icpsr22140 import Pool, calibrated
 from peerfront.simulation.network import NetworkWorld, world_of_society
@@ -208,10 +209,9 @@ class ModelNetworks:
         society = model_network(
             self.fit.schema, self.fit.offspring, self.people, mean_degree=self.mean_degree, draw=number
         )
-        # Most studies leave open what a coupon does: networks follow different stories, in proportion to their weights.
-        stories = sorted(self.fit.planner.stories, key=lambda story: -story.weight)
-        place = np.searchsorted(np.cumsum([story.weight for story in stories]), (number * 0.6180339887498949) % 1.0)
-        response: Any = stories[min(int(place), len(stories) - 1)].response
+        # Studies leave open what a coupon does: every network has its own draw of the belief.
+        belief = self.fit.belief
+        response: Any = belief.part(draw_of_episode(np.array([number]), len(belief))).response
         if self.outcome is None:
             society, has = spread_outcome(society, self.prevalence, self.homophily, number)
         else:

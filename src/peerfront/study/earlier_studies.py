@@ -21,14 +21,10 @@ from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.foundation.stored import FEWEST, rounded_count
+from peerfront.foundation.stored import FEWEST
+from peerfront.models.belief.belief_fit import Counts, Prior
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.pooling import EarlierAlike, Pooled, alike_of, pool_inheritance, pooled
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.pooled_response import EarlierRates, OwnRates, PooledStory, pool_story
-from peerfront.models.response.response_choice import SURE, clearly, largest_believed, total_error
-from peerfront.models.response.response_fit import ResponseSettings
-from peerfront.models.response.response_stories import PURE, StoryFit, StoryWeights, story_fit, usual_coupons
 from peerfront.problem import History
 from peerfront.study.artifacts import Fit
 
@@ -43,7 +39,6 @@ _ASKED = 400  # synthetic people for whom earlier models predict
 _PAIRS = 4_000  # drawn from an earlier generator to see how much recruits are like recruiters
 _LAG_VARIES = 0.3  # usual spread of log medians between studies
 _LEAST_VARIATION = 0.1
-_LEAST_WEIGHT = 0.02  # weight of a story in an earlier study without it
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,64 +101,11 @@ class EarlierStudies:
 
     # How many people bring -------------------------------------------------------------------------------------------
 
-    def responses(
-        self, study: Study, history: History, alone: "Alone | None" = None
-    ) -> tuple[dict[str, PooledStory], tuple[StoryFit, ...]]:
-        """Fit each story with the earlier studies' help, and predict held-out people.
-
-        `alone` is the fit to the study without them, if it is large enough for one.
-        """
-        from peerfront.models.response.rates import folds_of
-        from peerfront.models.response.response_training import FEWEST_SHOWN
-
-        rows = history.informative_rows()
-        how = ResponseSettings(folds=min(ResponseSettings().folds, len(rows)))
-        folds = folds_of(len(rows), how.folds, named_generator("capacity fit", how.seed))
-        folds = np.maximum(folds, 0)
-        coupons, given = usual_coupons(history.coupons), np.sort(history.coupons[rows])
-        people_asked = self._synthetic_people(study)
-        people = self.schema.schema.one_hot(self._encode_new(people_asked)).astype(np.float64)
-        shown = int(given[-min(FEWEST_SHOWN, len(given))])
-        informed = study.informative
-        stories, judged = {}, []
-        for name in PURE:
-            asked = [self._rates(model, name, people_asked, study.people[informed], coupons) for model in self.models]
-            own = None if alone is None else alone.rates(name, people_asked, coupons)
-            pooled_story = pool_story(name, history, folds, asked, people, coupons, shown, own)
-            counts_as = pooled_story.level.counts_as(len(rows))
-            response = pooled_story.response
-            evidence = rounded_count(len(rows)) + min(counts_as, 10_000.0)
-            largest = largest_believed(
-                response.family,
-                evidence,
-                rounded_count(int(history.recruits[rows].sum())),
-                rounded_count(int(history.coupons[rows].sum())),
-                shown,
-                how.doubt or 0.0,
-                response.size,
-                response.use,
-            )
-            response = replace(response, rates=replace(response.rates, largest=largest))
-            stories[name] = replace(pooled_story, response=response)
-            judged.append(replace(story_fit(name, pooled_story.by_fold, history, how), response=response))
-        return stories, tuple(judged)
-
-    def _rates(
-        self, earlier: _Earlier, story: str, asked: pd.DataFrame, people: pd.DataFrame, coupons: int
-    ) -> EarlierRates:
-        responses = earlier.fit.responses
-        model = responses.get(story) or next(iter(responses.values()))
-        own = earlier.encode(people)
-        members = [
-            model.member(number).gains(own, coupons).sum(axis=1).mean() for number in range(len(model.rates.log_scale))
-        ]
-        used = {*model.fields} & {*earlier.shared}
-        shared = np.repeat([name in used for name in self.schema.schema.names], self.schema.schema.sizes)
-        expected = model.gains(earlier.encode(asked), coupons).sum(axis=1)
-        return EarlierRates(expected, np.array(members), model, shared)
-
-    def _encode_new(self, table: pd.DataFrame) -> Codes:
-        return _encoded(table, self.schema)
+    def prior(self, prior: Prior, counts: Counts) -> Prior:
+        """The prior of this study, given what earlier ones believe."""
+        own = {rule.name for rule in self.schema.used}
+        given = prior.given([model.fit.belief for model in self.models], counts.most)
+        return replace(given, likely=tuple(name for name in given.likely if name in own and name in self.shared))
 
     def _synthetic_people(self, study: Study) -> pd.DataFrame:
         """Synthetic people: each column drawn on its own from the study's answers, rare answers more often."""
@@ -179,15 +121,6 @@ class EarlierStudies:
             drawn = np.array(answers, dtype=object)[chance.integers(len(answers), size=_ASKED)]
             columns[rule.name] = np.where(chance.random(_ASKED) < 0.5, own, drawn)
         return pd.DataFrame(columns, index=range(_ASKED), dtype=object)
-
-    def weigh(self, weighed: StoryWeights, share: float) -> StoryWeights:
-        """Weights of the stories by the study, shrunk towards those of the earlier studies as far as these count."""
-        odds = {}
-        for name, weight in weighed.weights.items():
-            each = [next((s.weight for s in m.fit.planner.stories if s.name == name), 0.0) for m in self.models]
-            odds[name] = weight * max(float(np.mean(each)), _LEAST_WEIGHT) ** share
-        total = sum(odds.values())
-        return replace(weighed, weights={name: weight / total for name, weight in odds.items()})
 
     # Whom they bring -------------------------------------------------------------------------------------------------
 
@@ -214,26 +147,6 @@ class EarlierStudies:
         table, alike_by_field = pool_inheritance(history, by_field)
         reason = note("generators.with_earlier_studies")
         return OffspringChoice("inheritance", table, pd.DataFrame(), reason), alike_by_field
-
-
-@dataclass(frozen=True, eq=False)
-class Alone:
-    """The fit to the study without earlier ones."""
-
-    fitted: tuple[StoryFit, ...]
-    private: dict[str, LearnedResponse]
-    """The same models by story, rounded as they may be published."""
-    schema: StudySchema
-
-    def rates(self, story: str, people: pd.DataFrame, coupons: int) -> OwnRates | None:
-        """Predicted rates of people with this number of coupons each."""
-        model = next((each.response for each in self.fitted if each.name == story), None)
-        if model is None:
-            return None
-        codes = _encoded(people, self.schema)
-        members = [model.member(number) for number in range(len(model.rates.log_scale))]
-        by_fold = np.array([each.gains(codes, coupons).sum(axis=1) for each in members])
-        return OwnRates(self.private[story].gains(codes, coupons).sum(axis=1), by_fold)
 
 
 def _encoded(table: pd.DataFrame, schema: StudySchema, only: Collection[str] | None = None) -> Codes:
@@ -273,53 +186,22 @@ def _understands(rule: FieldRule, values: pd.Series) -> bool:
 # Whether they help ----------------------------------------------------------------------------------------------------
 
 
-def own_is_better(own: Sequence[StoryFit], helped: Sequence[StoryFit]) -> tuple[bool, float, float]:
-    """Whether the study alone clearly predicts held-out people better; and by how much, with the standard error."""
-    best = [max(stories, key=lambda story: float(story.held_out.sum())).held_out for stories in (own, helped)]
-    gains = best[0] - best[1]
-    return clearly(gains, SURE), float(gains.sum()), total_error(gains)
-
-
 @dataclass(frozen=True, eq=False)
 class Help:
     """How far earlier studies help, for the saved scores."""
 
     studies: EarlierStudies
-    people: int
-    """People of this study with usable counts."""
-    level: Pooled | None = None
-    slope: Pooled | None = None
-    believed: float = 1.0
-    """The share of the earlier studies in the differences between people."""
     alike: dict[str, Pooled] | None = None
-    behind: tuple[float, float] | None = None
-    """If they are not used: by how much they predict worse than the study alone, with the standard error."""
     times: tuple[float, float] | None = None
     """Median days to return and their factor of variation by the earlier studies; None if they have no return times."""
-
-    @property
-    def used(self) -> bool:
-        return self.behind is None
-
-    @property
-    def counts_as(self) -> int:
-        """How many people of this study the earlier ones are worth, to the nearest five."""
-        return 0 if self.level is None or not self.used else round(self.level.counts_as(self.people) / 5.0) * 5
 
     def scores(self) -> dict[str, Any]:
         """Numbers for a saved fit."""
         shared, alike = self.studies.shared, [each.prior_share for each in (self.alike or {}).values()]
         return {
             "studies": len(self.studies.models),
-            "used": self.used,
-            "counts_as_people": self.counts_as,
-            "studies_differ_by": None if self.level is None else round(self.level.between, 2),
-            "slope": None if self.slope is None else round(self.slope.mean, 1),
-            "differences_believed": self.believed,
-            "prior_share": None if self.level is None else round(self.level.prior_share, 2),
             "alike_from_earlier": round(float(np.mean(alike)), 2) if alike else None,
             "return_days": None if self.times is None else [round(self.times[0]), round(self.times[1], 1)],
-            "behind": None if self.behind is None else [round(each, 1) for each in self.behind],
             "shared": list(shared),
             "own": [rule.name for rule in self.studies.schema.used if rule.name not in shared],
             "unlike": sorted({name for model in self.studies.models for name in model.unlike}),

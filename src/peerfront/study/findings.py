@@ -10,22 +10,24 @@ import pandas as pd
 
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.messages import Message, Remedy, n_coupons, note, warning
+from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.stored import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
+from peerfront.models.belief.belief import Array, Belief, BeliefResponse
+from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.finite_population import QUANTILES
 from peerfront.models.model_diagnostics import CapacityReport, response_report, share_interval
 from peerfront.models.offspring.generator_choice import OffspringChoice
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.response_stories import StoryWeights, expected_recruits, usual_coupons
 from peerfront.problem import History, Rules
 from peerfront.study.coupon_calendar import Returning
 from peerfront.study.earlier_studies import Help
+from peerfront.study.fit_models import counts_of
 from peerfront.study.orders import beyond_shown
 from peerfront.study.reasons import MIN_EFFECT_TO_MENTION, chance_if
-from peerfront.study.stories import STORY_CODES
 
 MISFIT = 0.01
 """p-value of the counts below which the model is said not to fit."""
@@ -35,6 +37,8 @@ _FEWEST_SIZES = 50  # fewest answers to "how many do you know" of which quantile
 _MOST_COUPONS = 10  # most coupons for which the findings list what they bring
 _AS_GOOD = 0.005  # share of the recruits: a smaller lead of a simple rule is not mentioned
 _FEW_PAIRS = 50
+_FEWEST_OTHERS = 10  # people with another number of coupons; fewer, and everybody counts as having had the same
+_EVIDENCE_DRAWS = 100
 _MOST_SEEN = 0.6  # the fit warns if a smaller share of all recruits of the coupons has come
 
 
@@ -49,12 +53,12 @@ class Findings:
     """Whether only simple models were tried."""
     n_learned_from: int | None
     """Number of rows, drawn at random, that the models were fitted to; None for all."""
-    responses: Mapping[str, LearnedResponse]
-    """The fitted response of each story."""
-    stories: StoryWeights
+    belief: Belief
+    pinned: str | None
+    """What the user knows about coupons, if anything."""
     offspring: OffspringChoice
-    values: Mapping[str, ValueReport]
-    """The value learned in the world of each remaining story, the most credible first."""
+    value: ValueReport
+    """The value learned in the world of the belief."""
     planner: Planner
     rules: Rules
     played: Rules
@@ -90,37 +94,12 @@ class Findings:
         """Recruits still to come with coupons that are open."""
         if self.returning is None:
             return 0.0
-        return self.returning.expected(self.responses, self.stories.weights, encode_study(self.study, self.schema))
-
-    @property
-    def best(self) -> str:
-        """The name of the most credible story."""
-        return next(iter(self.values))
-
-    @property
-    def response(self) -> LearnedResponse:
-        """The response model of the most credible story."""
-        return self.responses[self.best]
-
-    @property
-    def value(self) -> ValueReport:
-        """The value learned in the world of the most credible story."""
-        return self.values[self.best]
+        return self.returning.expected(self.belief.response, encode_study(self.study, self.schema))
 
     @cached_property
-    def reports(self) -> dict[str, CapacityReport]:
-        """How well each remaining story's model describes the study."""
-        return {name: response_report(self.responses[name], self.history) for name in self.values}
-
-    @property
     def report(self) -> CapacityReport:
-        """How well the most credible story's model describes the study."""
-        return self.reports[self.best]
-
-    @property
-    def best_fit(self) -> CapacityReport:
-        """The report of the model that describes the study best."""
-        return max(self.reports.values(), key=lambda report: np.nan_to_num(report.p_value, nan=1.0))
+        """How well the belief describes the study."""
+        return response_report(self.belief.response, self.history, self.belief.most)
 
     @property
     def all_used(self) -> bool:
@@ -141,37 +120,62 @@ class Findings:
 
     @cached_property
     def coupon_stories(self) -> dict[str, Any]:
-        """What the study shows about coupons: `shown` and, by story, weights and recruits of 1, 2, ... coupons."""
-        most = max(self.shown[1], self.rules.max_per_person or 3, 3)
-        people = self.history.referrers[self.history.coupons > 0]
-        expected = expected_recruits(self.responses, people, min(most, _MOST_COUPONS))
-        left = self.stories.weights
+        """What coupons bring by the belief: all of it, and its parts; and the evidence by number of coupons."""
+        most = min(max(self.shown[1], self.rules.max_per_person or 3, 3), _MOST_COUPONS)
+        kinds = kinds_of(self.history.referrers[self.history.coupons > 0])
+        by_kind = self.belief.response.by_draw(kinds.rows, most)  # [draws, kinds, coupons]
+        recruits = np.average(by_kind, axis=1, weights=kinds.number)
+        parts = {name: recruits[self.belief.part_of == name] for name in self.belief.weights}
         return {
             "shown": list(self.shown),
-            "usual": usual_coupons(self.history.coupons),
-            "same_coupons": self.stories.same_coupons,
-            "prior": self.stories.prior,
-            "pinned": self.stories.pinned,
+            "usual": self._usual,
+            "same_coupons": self.same_coupons,
+            "pinned": self.pinned,
+            "effective": round(self.belief.effective, 2),
+            "drift": [round(float(number), 2) for number in np.quantile(self.belief.drift, [0.025, 0.5, 0.975])],
+            "all": _interval(recruits),
             "stories": [
-                {
-                    "name": name,
-                    "family": self.responses[name].family,
-                    "weight": round(left.get(name, 0.0), 3),
-                    "by_the_study": round(self.stories.stacked.get(name, 0.0), 3),
-                    "ruled_out": name in self.stories.ruled_out,
-                    "behind": [round(number, 1) for number in self.stories.behind[name]],
-                    "expected": [round(float(number), 2) for number in each.mean],
-                    "low": [round(float(number), 2) for number in each.low],
-                    "high": [round(float(number), 2) for number in each.high],
-                }
-                for name, each in expected.items()
+                {"name": name, "weight": round(self.belief.weights[name], 2), **_interval(own)}
+                for name, own in parts.items()
             ],
+            "evidence": self.evidence,
         }
 
+    @property
+    def _usual(self) -> int:
+        """The number of coupons that most people had."""
+        return int(np.bincount(self.history.coupons[self.history.coupons > 0], minlength=2).argmax())
+
+    @property
+    def same_coupons(self) -> bool:
+        """Whether nearly everybody who had coupons had the same number."""
+        coupons = self.history.coupons
+        return int(((coupons > 0) & (coupons != self._usual)).sum()) < _FEWEST_OTHERS
+
     @cached_property
-    def gain(self) -> tuple[float, float]:
-        """Held-out log-likelihood gained by people's answers over "everybody is alike", and its standard error."""
-        return self.response.gain_of_knowing or (0.0, 0.0)
+    def evidence(self) -> list[dict[str, Any]]:
+        """Of each number of coupons that at least ten people had: how many of them brought somebody, and how many the
+        belief expected who knows only people with other numbers (80% band); rounded counts."""
+        history, rows = self.history, self.history.informative_rows()
+        coupons, recruits = history.coupons[rows], history.recruits[rows]
+        lines = []
+        for number in np.unique(coupons).tolist():
+            own = coupons == number
+            if own.sum() < _FEWEST_OTHERS or (~own).sum() < _FEWEST_OTHERS:
+                continue
+            others = learned_belief(counts_of(history.part(rows[~own], np.zeros(0, np.int64))), draws=_EVIDENCE_DRAWS)
+            low, high = _would_bring(others, history.part(rows[own], np.zeros(0, np.int64)), number)
+            lines.append(
+                {
+                    "coupons": number,
+                    "people": rounded_count(int(own.sum())),
+                    "brought": rounded_count(int((recruits[own] > 0).sum())),
+                    "low": rounded_count(round(low)),
+                    "high": rounded_count(round(high)),
+                    "outside": bool((recruits[own] > 0).sum() < low or (recruits[own] > 0).sum() > high),
+                }
+            )
+        return lines
 
     @cached_property
     def effects(self) -> list[dict[str, Any]]:
@@ -189,8 +193,8 @@ class Findings:
 
     def messages(self) -> list[Message]:
         """Notes and warnings for users of this fit."""
-        rules = [rule_against_plans(report) for report in self.values.values()]
-        parts = [*self._columns(), *self._about_data(), *self._misfits(), *self._about_coupons(), *rules]
+        parts = [*self._columns(), *self._about_data(), *self._misfits(), *self._about_coupons()]
+        parts.append(rule_against_plans(self.value))
         return [each for each in parts if each is not None]
 
     def _columns(self) -> list[Message]:
@@ -199,7 +203,7 @@ class Findings:
 
     def _about_data(self) -> list[Message]:
         """Warnings about few people, few pairs, and coupons that are still out."""
-        messages, helped = [], self.help is not None and self.help.used
+        messages, helped = [], self.help is not None
         if self.returning is not None and self.returning.share_seen < _MOST_SEEN:
             messages.append(warning("fits.few_have_come", share=self.returning.share_seen))
         if self.small:
@@ -213,19 +217,14 @@ class Findings:
         return messages
 
     def _misfits(self) -> list[Message]:
-        p_values = {name: report.p_value for name, report in self.reports.items() if report.p_value < MISFIT}
-        if len(p_values) == len(self.reports):
-            return [warning("fits.misfit", chance=_rarely(max(p_values.values())))]
-        return [
-            warning("fits.misfit_of_story", story=note(STORY_CODES[name]), chance=_rarely(p_value))
-            for name, p_value in p_values.items()
-        ]
+        p_value = self.report.p_value
+        return [warning("fits.misfit", chance=_rarely(p_value))] if p_value < MISFIT else []
 
     def _about_coupons(self) -> list[Message | None]:
         """Warnings about numbers of coupons that only a few people had."""
         messages: list[Message | None] = []
-        fewest, most_shown = self.shown[0], self.response.most_shown
-        if fewest > 1 and (len(self.stories.weights) > 1 or self.stories.pinned):
+        fewest, most_shown = self.shown[0], self.belief.most
+        if fewest > 1:
             messages.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))
         beyond = beyond_shown(most_shown, self.rules.max_per_person)
         if beyond is None and most_shown == 1:
@@ -235,7 +234,6 @@ class Findings:
 
     def scores(self) -> dict[str, Any]:
         """The findings as JSON for a saved fit."""
-        gain, gain_error = self.gain
         return {
             "people": rounded_count(len(self.study)),
             "finished_coupon_holders": rounded_count(self.n_holders),
@@ -243,17 +241,16 @@ class Findings:
             "still_open": rounded_count(self.n_open),
             **self._network_size,
             **({} if self.help is None else {"earlier_studies": self.help.scores()}),
-            "responses": {name: response.scores() for name, response in self.responses.items()},
             "coupon_stories": self.coupon_stories,
             "all_used": self.all_used,
             "fit_of_counts": {
-                "chi_square": round(self.best_fit.chi_square),
-                "degrees": self.best_fit.degrees,
-                "p_value": round(self.best_fit.p_value, 3) if np.isfinite(self.best_fit.p_value) else None,
+                "chi_square": round(self.report.chi_square),
+                "degrees": self.report.degrees,
+                "p_value": round(self.report.p_value, 3) if np.isfinite(self.report.p_value) else None,
             },
             "offspring": self.offspring.scores(),
             "coupon_use": rounded_use(self.calibration),
-            "gain_of_knowing_people": {"log_likelihood": round(gain, 2), "standard_error": round(gain_error, 2)},
+            "fields": list(self.belief.fields),
             "effects": self.effects,
             **({} if self.returning is None else {"returns": self.returning.scores(self.expected_of_open)}),
             "value": {
@@ -263,11 +260,32 @@ class Findings:
                 "history": [[what, value] for what, value in self.value.history],
                 "candidates": [asdict(each) for each in self.value.candidates],
             },
-            "values": {name: _value_scores(report) for name, report in self.values.items()},
+            "values": {"belief": _value_scores(self.value)},
             "played": {"people": self.played.people, "budget": self.played.budget},
             "small": self.small,
             "learned_from": self.n_learned_from,
         }
+
+
+def _interval(recruits: Array) -> dict[str, list[float]]:
+    """Means and 95% intervals of recruits with 1, 2, ... coupons, from draws, [draws, coupons]."""
+    low, high = np.quantile(recruits, [0.025, 0.975], axis=0)
+    rows = {"expected": recruits.mean(axis=0), "low": low, "high": high}
+    return {name: [round(float(number), 2) for number in row] for name, row in rows.items()}
+
+
+def _would_bring(belief: Belief, history: History, coupons: int) -> tuple[float, float]:
+    """How many of these people would bring somebody with so many coupons: the 80% band of a belief."""
+    exposure = history.exposure_of(np.arange(len(history.coupons)))
+    rng = named_generator("evidence", coupons)
+    numbers = []
+    for draw in range(len(belief)):
+        chances = BeliefResponse(belief.part([draw])).counts(history.referrers, coupons)
+        if exposure is not None:
+            chances = thinned_counts(chances, exposure)
+        numbers.append(float((rng.random(len(chances)) < 1.0 - chances[:, 0]).sum()))
+    low, high = np.quantile(numbers, [0.1, 0.9])
+    return float(low), float(high)
 
 
 def _value_scores(report: ValueReport) -> dict[str, Any]:

@@ -1,12 +1,11 @@
-"""Fit the models of a study: how many recruits people bring, by each story, and whom they bring.
+"""Fit the models of a study: how many recruits coupons bring, as a belief, and whom people bring.
 
-Flexible models would overfit a small study: with few people the capacity model is linear and strongly shrunk towards
-"everybody is alike", and the generator is the inheritance table.
+Flexible models would overfit a small study: people are alike until the counts show otherwise, and with few pairs the
+generator is the inheritance table.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,23 +19,15 @@ from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Progress, Remedy, n_people, note, warning
 from peerfront.foundation.randomness import named_generator
-from peerfront.gfp.planner import Planner
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Counts, Prior, learned_belief
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, OffspringChoice, fit_offspring
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.private_response import private_response
-from peerfront.models.response.response_fit import LINEAR, ResponseSettings
-from peerfront.models.response.response_stories import StoryFit, StoryWeights, fit_stories, weigh
+from peerfront.models.pooling import Pooled
+from peerfront.models.returns.coupons_seen import count_chances
 from peerfront.problem import History
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import Returning, fitted_returns
-from peerfront.study.earlier_studies import (
-    FEWEST_WITH_EARLIER,
-    Alone,
-    EarlierStudies,
-    Help,
-    own_is_better,
-    return_settings,
-)
+from peerfront.study.earlier_studies import FEWEST_WITH_EARLIER, EarlierStudies, return_settings
 from peerfront.study.fit_settings import AUTO, FitSettings
 
 FEWEST = 10
@@ -47,7 +38,6 @@ NETWORK_PAIRS = 500
 """Pairs below which whom people bring is a table: networks learn from single pairs, and could repeat them."""
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
-_STRONG_PENALTIES = (100.0, 10.0, 1.0)
 _NAMED = 3  # columns that a message names
 
 
@@ -142,65 +132,39 @@ def _at_most(history: History, rows: int, seed: int) -> History:
 # How many people bring, and whom -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Helped:
-    """A study together with the earlier ones that help its fit."""
-
-    studies: EarlierStudies
-    history: History
-    fitted: tuple[StoryFit, ...]
-    help: Help
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """How many people bring, by each story of what a coupon does."""
-
-    fitted: Sequence[StoryFit]
-    responses: Mapping[str, LearnedResponse]
-    """The models by story, rounded as they may be published."""
-    weights: StoryWeights
-    helped: Helped | None
-
-
-def fitted_counts(
-    data: FitData, settings: FitSettings, start: Planner | None, progress: Progress
-) -> tuple[FitData, Counts]:
-    """Fit every story, alone and with earlier studies, and weigh them; also return the data to use from here on."""
-    how = response_settings(data.small, start)
-    alone = data.n_holders >= FEWEST and len(data.history.parents) > 0
-    fitted = fit_stories(data.learned_from, how, progress) if alone else ()
-    helped: Helped | None = None
-    if data.earlier is not None and len(data.learned_from.coupons) == len(data.history.coupons):
-        private = {story.name: private_response(story.response, data.learned_from, how.doubt) for story in fitted}
-        helped = _with_help(data, data.earlier, Alone(fitted, private, data.schema) if fitted else None)
-        better, gain, error = own_is_better(fitted, helped.fitted) if fitted else (False, 0.0, 0.0)
-        if better:
-            helped = replace(helped, help=replace(helped.help, behind=(gain, error)))
-        else:
-            studies, history, fitted = helped.studies, helped.history, helped.fitted
-            data = replace(data, schema=studies.schema, merged=studies.merged, history=history, learned_from=history)
-    weights = _pinned(fitted, settings.response) if settings.response != AUTO else weigh(fitted)
-    if helped is not None and helped.help.used:
-        if helped.help.level is not None and settings.response == AUTO:
-            weights = helped.studies.weigh(weights, helped.help.level.prior_share)
-        responses = {story.name: story.response for story in fitted}  # rounded already
-    else:
-        responses = {story.name: private_response(story.response, data.learned_from, how.doubt) for story in fitted}
-    weights = replace(weights, weights=_rounded(weights.weights), stacked=_rounded(weights.stacked))
-    return data, Counts(fitted, responses, weights, helped)
-
-
-def _with_help(data: FitData, earlier: EarlierStudies, alone: Alone | None) -> Helped:
+def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> tuple[FitData, Belief]:
+    """Learn what coupons do, with earlier studies' help; also return the data to use from here on."""
+    progress(0.1, note("progress.how_many"))
+    prior = Prior() if settings.response == AUTO else Prior.knowing(settings.response)
+    earlier = data.earlier
+    if earlier is None:
+        return data, learned_belief(counts_of(data.learned_from), prior, seed=settings.seed).rounded()
     history = history_of(data.study, earlier.schema, data.exposure)
-    stories, fitted = earlier.responses(data.study, history, alone)
-    best = stories[max(fitted, key=lambda story: float(story.held_out.sum())).name]
-    return Helped(earlier, history, fitted, Help(earlier, data.n_holders, best.level, best.slope, best.believed))
+    data = replace(
+        data, schema=earlier.schema, merged=earlier.merged, history=history,
+        learned_from=_at_most(history, LARGEST, settings.seed),
+    )  # fmt: skip
+    helped = earlier.prior(prior, counts_of(data.learned_from))
+    return data, learned_belief(counts_of(data.learned_from), helped, seed=settings.seed).rounded()
 
 
-def check_gain(data: FitData, counts: Counts, settings: FitSettings, allowed: Vetted | None) -> list[Message]:
+def counts_of(history: History) -> Counts:
+    """What a belief learns from, of people with coupons and time to use them."""
+    rows = history.informative_rows()
+    return Counts(
+        history.schema,
+        history.referrers[rows],
+        history.coupons[rows],
+        history.recruits[rows],
+        history.exposure_of(rows),
+        None if history.wave is None else history.wave[rows],
+        None if history.planned is None else history.planned[rows],
+    )
+
+
+def check_gain(data: FitData, belief: Belief, settings: FitSettings, allowed: Vetted | None) -> list[Message]:
     """Refuse columns that predict recruits implausibly well, unless the user accepts them; then warn."""
-    reason = implausible_gain(counts.fitted, data.learned_from)
+    reason = implausible_gain(belief, data.learned_from)
     if reason is None:
         return []
     if not settings.accept_gain and (allowed is None or not allowed.accepted):
@@ -215,70 +179,35 @@ def check_gain(data: FitData, counts: Counts, settings: FitSettings, allowed: Ve
 
 
 def fitted_offspring(
-    data: FitData, counts: Counts, settings: FitSettings, progress: Progress
-) -> tuple[OffspringChoice, Counts]:
-    """Fit whom people bring; if earlier studies help, the returned counts say how much."""
+    data: FitData, settings: FitSettings, progress: Progress
+) -> tuple[OffspringChoice, dict[str, Pooled] | None]:
+    """Fit whom people bring; and how alike recruits are by earlier studies too, if these help."""
     rivals = ("inheritance",) if len(data.learned_from.parents) < NETWORK_PAIRS else QUICK_RIVALS
-    helped = counts.helped
-    if helped is None or not helped.help.used or len(rivals) > 1:
+    if data.earlier is None or len(rivals) > 1:
         choice = fit_offspring(data.learned_from, seed=settings.seed, rivals=rivals, progress=progress, private=True)
-        return choice, counts
-    choice, alike = helped.studies.offspring(data.study, data.history)
-    helped = replace(helped, help=replace(helped.help, alike=alike, times=data.return_days))
-    return choice, replace(counts, helped=helped)
-
-
-def response_settings(small: bool, start: Planner | None = None) -> ResponseSettings:
-    """All shapes to choose from; for a small study one linear shape, shrunk towards "everybody is alike".
-
-    An earlier planner's shapes are kept: choosing takes most of the time. The seed is always the same: which columns
-    count must depend on the study, not on how its rows are split.
-    """
-    if small:
-        return ResponseSettings(shapes=(LINEAR,), penalties=_STRONG_PENALTIES)
-    if start is None:
-        return ResponseSettings()
-    shapes = dict.fromkeys(cast(LearnedResponse, story.response).rates.shape for story in start.stories)
-    return ResponseSettings(shapes=tuple(shape for shape in ResponseSettings().shapes if shape in shapes) or (LINEAR,))
-
-
-def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights of stories with two decimals: more could reveal single people."""
-    parts = {name: max(round(weight, 2), 0.01) for name, weight in weights.items()}
-    return {name: part / sum(parts.values()) for name, part in parts.items()}
-
-
-def _pinned(fitted: Sequence[StoryFit], story: str) -> StoryWeights:
-    """Give all weight to the story that the user names; the weights by the study alone are kept beside it."""
-    names = [each.name for each in fitted]
-    if story not in names:
-        raise SettingError("fits.no_such_story", story=story, names=names)
-    return replace(weigh(fitted), weights={story: 1.0}, pinned=story)
+        return choice, None
+    return data.earlier.offspring(data.study, data.history)
 
 
 # Predictions that are too good to be true ----------------------------------------------------------------------------
 
 
-def implausible_gain(fitted: Sequence[StoryFit], history: History) -> Message | None:
-    """Why the predictions for held-out people are too good to be true; None if they are not.
+def implausible_gain(belief: Belief, history: History) -> Message | None:
+    """Why the predictions are too good to be true; None if they are not.
 
-    `data.column_findings` tests columns one by one and in pairs; here the models' own predictions take the same test
+    `data.column_findings` tests columns one by one and in pairs; here the belief's own predictions take the same test
     (`data.counting_noise`): several columns together may give the outcome away although none does so alone.
     """
-    if not history.schema.fields or all(len(field.categories) < 2 for field in history.schema.fields):
+    rows = history.informative_rows()
+    if not belief.fields or len(rows) < FEWEST_PEOPLE:
         return None
-    for story in fitted:
-        if len(story.recruits) < FEWEST_PEOPLE:
-            continue
-        chances = np.exp(story.logs)
-        chances = chances / chances.sum(axis=1, keepdims=True)
-        if story.exposure is not None:
-            chances = thinned_counts(chances, story.exposure)  # of recruits so far
-        means = chances @ np.arange(chances.shape[1])
-        evidence = CountingNoise(story.coupons, story.recruits, len(fitted)).judge(means, 1.0 - chances[:, 0])
-        if evidence.implausible:
-            return evidence.why_of(note("implausible_gain.columns_together"))
-    return None
+    coupons, recruits, exposure = history.coupons[rows], history.recruits[rows], history.exposure_of(rows)
+    chances = count_chances(belief.response, history.referrers[rows], coupons)
+    if exposure is not None:
+        chances = thinned_counts(chances, exposure)  # of recruits so far
+    means = chances @ np.arange(chances.shape[1])
+    evidence = CountingNoise(coupons, recruits, 1).judge(means, 1.0 - chances[:, 0])
+    return evidence.why_of(note("implausible_gain.columns_together")) if evidence.implausible else None
 
 
 def strongest_columns(history: History) -> list[str]:

@@ -17,12 +17,13 @@ from peerfront.foundation.settings import (
 )
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
 from peerfront.gfp.surrogate import SurrogateSettings
-from peerfront.models.stored_models import STORIES
 from peerfront.problem import Rules
 from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
 
 USUAL = "usual"
 AUTO = "auto"
+PINNED = ("capacity", "per_coupon")
+"""What users may know about coupons."""
 USUAL_MOST = 3
 """Coupons for one person that most studies give; plans give no more unless asked."""
 _USUAL_SIZE = 250.0  # with more people and coupons, fewer episodes are simulated
@@ -59,8 +60,9 @@ class FitSettings:
     effort: float = 1.0
     """Share of the usual simulations from which the value is learned; 0.2 for a first look."""
     response: str = "auto"
-    """What a coupon does, if you know it: capacity (people bring a limited number, and use the first coupons first),
-    per_coupon (each coupon is used on its own) or both; auto weighs these by the study."""
+    """What a coupon does, if you know it: capacity (people bring a limited number, and use the first coupons first) or
+    per_coupon (each coupon is used on its own); auto believes what the study's counts show, and says how sure that
+    is."""
     learning: PolicyIterationSettings | None = None
     """How the value is learned; None: chosen by the size of the study and the effort."""
     accept_gain: bool = False
@@ -76,7 +78,7 @@ class FitSettings:
             max_per_round=optional(one_or_more),
             people=optional(at_least(1, MOST_PEOPLE)),
             seed=at_least(0, MOST_SEED),
-            response=among("response", (AUTO, *STORIES)),
+            response=among("response", (AUTO, *PINNED)),
             accept_gain=truth,
             effort=up_to(10.0),
         )

@@ -3,13 +3,14 @@
 If dates suffice, return times are fitted first (`coupon_calendar`): coupons that are still open then count for as long
 as they were out, instead of as failures. Otherwise all coupons count as finished, or as `still_open` says.
 
-Capacity and offspring models are fitted to the study and chosen by held-out scores (`fit_models`); then a value that
-depends on the rounds left is learned in the simulated world of these models. The first recruits of that world are
-drawn, with replacement, from the study's own people; their rows are used in learning and are not saved. For more people
-and coupons than can be simulated the value is learned for fewer, and stretched (`gfp.learning`).
+What coupons do is learned as a belief, and whom people bring is chosen by held-out scores (`fit_models`); then one
+value that depends on the rounds left is learned in the simulated world of both, which draws from the belief anew in
+every episode. The first recruits of that world are drawn, with replacement, from the study's own people; their rows are
+used in learning and are not saved. For more people and coupons than can be simulated the value is learned for fewer,
+and stretched (`gfp.learning`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from itertools import product
@@ -30,14 +31,17 @@ from peerfront.foundation.randomness import Luck
 from peerfront.gfp.learning import ValueReport, smaller_problem, stretched
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
-from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import learned_networks, with_response
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.problem import BranchingWorld, Policy, ResponseModel, Rules
-from peerfront.study.artifacts import Fit, fingerprint
+from peerfront.study.artifacts import Fit, fingerprint, value_response
+from peerfront.study.earlier_studies import Help
 from peerfront.study.findings import Findings
-from peerfront.study.fit_models import LARGEST, Counts, FitData, check_gain, fitted_counts, fitted_offspring, prepared
-from peerfront.study.fit_settings import FitSettings
+from peerfront.study.fit_models import LARGEST, FitData, check_gain, fitted_belief, fitted_offspring, prepared
+from peerfront.study.fit_settings import AUTO, FitSettings
+from peerfront.study.stories import planned_stories
 
 if TYPE_CHECKING:
     from peerfront.models.stored_models import Generator
@@ -87,38 +91,39 @@ def _fitted(
 ) -> Fit:
     progress(0.0, note("progress.when"))
     data = prepared(study, schema, settings, prior)
-    data, counts = fitted_counts(data, settings, start, part_of(progress, 0.02, 0.28, note("progress.how_many")))
-    notes = [*([] if allowed is None else allowed.notes), *check_gain(data, counts, settings, allowed)]
-    offspring, counts = fitted_offspring(data, counts, settings, part_of(progress, 0.3, 0.34, note("progress.whom")))
-    values = _learned_values(data, counts, offspring, settings, start, part_of(progress, 0.34, 0.99))
+    data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.1, note("progress.how_many")))
+    notes = [*([] if allowed is None else allowed.notes), *check_gain(data, belief, settings, allowed)]
+    offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))
+    value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.99))
     findings = Findings(
         study=study,
         schema=data.schema,
         history=data.history,
         small=data.small,
         n_learned_from=None if data.learned_from is data.history else LARGEST,
-        responses=counts.responses,
-        stories=counts.weights,
+        belief=belief,
+        pinned=None if settings.response == AUTO else settings.response,
         offspring=offspring,
-        values=values.reports,
-        planner=values.planner,
-        rules=values.rules,
-        played=values.played,
+        value=value.report,
+        planner=value.planner,
+        rules=value.rules,
+        played=value.played,
         discount=settings.discount,
         merged=data.merged,
         notes=tuple(notes),
         returning=data.returning,
         undated=data.undated,
-        help=None if counts.helped is None else counts.helped.help,
+        help=None if data.earlier is None else Help(data.earlier, alike, data.return_days),
     )
     progress(1.0, DONE)
-    whole = values.played is values.rules
+    whole = value.played is value.rules
     stored = import_module("peerfront.words.stored_text").as_data  # messages as JSON can hold them
     return Fit(
         schema=data.schema.schema,
+        belief=belief,
         offspring=cast("Generator", offspring.model),  # the quick rivals can all be saved
-        planner=values.planner if whole else stretched(values.planner, values.rules.budget),
-        rules=values.rules,
+        planner=value.planner if whole else stretched(value.planner, value.rules.budget),
+        rules=value.rules,
         study_schema=schema_text(data.schema),
         data_fingerprint=fingerprint(data.history),
         settings={
@@ -126,7 +131,7 @@ def _fitted(
             "discount": settings.discount,
             "seed": settings.seed,
             "threads": THREADS,
-            "learning": _plain(asdict(values.learning)),
+            "learning": _plain(asdict(value.learning)),
             **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },
         scores=findings.scores() | {"messages": _rounded(stored(findings.messages()))},
@@ -138,69 +143,55 @@ def _fitted(
 
 
 @dataclass(frozen=True, eq=False)
-class _Values:
-    """A planner with the value of each story, and how it was learned."""
+class _Value:
+    """One value for all draws of the belief, and what it was learned for."""
 
     planner: Planner
-    reports: Mapping[str, ValueReport]
+    report: ValueReport
     rules: Rules
     played: Rules
-    """The rules that were simulated: the study's, or scaled down to fewer people and coupons."""
+    """The rules that were simulated: those of the study, or of a smaller problem."""
     learning: PolicyIterationSettings
 
 
-def _learned_values(
+def _learned_value(
     data: FitData,
-    counts: Counts,
+    belief: Belief,
     offspring: OffspringChoice,
     settings: FitSettings,
     start: Planner | None,
     progress: Progress,
-) -> _Values:
-    """Learn a value in the world of each remaining story, the most credible first."""
+) -> _Value:
+    """Learn a value in the world that draws what coupons do anew in every episode."""
     waiting = int(data.study.still_open.sum())
     people = settings.people or (waiting if waiting >= _FEW_WAITING else _USUAL_PEOPLE)
-    most_shown = counts.fitted[0].response.most_shown
-    assert most_shown is not None, "a new fit knows what people had"
-    rules = settings.rules_for(people, most_shown)
+    rules = settings.rules_for(people, belief.most)
     played = smaller_problem(rules)
     learning = replace(settings, budget=played.budget).learning_for(played.people)
-    weighted = sorted(counts.weights.weights.items(), key=lambda pair: -pair[1])
     first_recruits = _StudyPeople(encode_study(data.study, data.schema))
-    stories: list[Story] = []
-    reports: dict[str, ValueReport] = {}
-    for number, (name, weight) in enumerate(weighted):
-        model = counts.responses[name]
-        begin, end = (number / len(weighted), (number + 1) / len(weighted))
-        several = len(weighted) > 1
-        purpose = note("progress.value", number=number + 1, count=len(weighted)) if several else None
-        generator = cast("Generator", offspring.model)
-        source = data.study.source
-        world = BranchingWorld(f"as in {source}", data.schema.schema, model, generator, first_recruits)
-        learned = learn_by_policy_iteration(
-            world,
-            played,
-            settings.discount,
-            simple_rules(model, played),
-            learning,
-            part_of(progress, begin, end, purpose),
-            _earlier(start, name, model, data.schema, played) if played is rules else None,
-        )
-        stories.append(replace(learned.planner.story, weight=weight, name=name))
-        reports[name] = learned.report
-    return _Values(Planner(tuple(stories), settings.discount), reports, rules, played, learning)
+    response, generator = value_response(belief), cast("Generator", offspring.model)
+    inner = BranchingWorld(f"as in {data.study.source}", data.schema.schema, response, generator, first_recruits)
+    learned = learn_by_policy_iteration(
+        BeliefWorld(inner, belief),
+        played,
+        settings.discount,
+        simple_rules(response, played),
+        learning,
+        progress,
+        _earlier(start, response, data.schema, played) if played is rules else None,
+    )
+    planner = Planner(planned_stories(belief, *learned_networks(learned.planner.story)), settings.discount)
+    return _Value(planner, learned.report, rules, played, learning)
 
 
-def _earlier(
-    start: Planner | None, name: str, response: ResponseModel, schema: StudySchema, rules: Rules
-) -> Planner | None:
-    """The planner of an earlier fit for one story, with today's response; None if it cannot plan for these rules.
+def _earlier(start: Planner | None, response: ResponseModel, schema: StudySchema, rules: Rules) -> Planner | None:
+    """The planner of an earlier fit, with today's response; None if it cannot plan for these rules.
 
     It must have the same fields, a value for as many coupons and rounds, and not be stretched.
     """
-    story = None if start is None else next((each for each in start.stories if each.name == name), None)
-    if start is None or story is None or start.schema != schema.schema or start.budget < rules.budget:
+    if start is None or start.schema != schema.schema or start.budget < rules.budget:
         return None
+    story = start.stories[0]
     surrogate, _ = learned_networks(story)
     if surrogate.stretch != 1.0 or surrogate.rounds is None or surrogate.rounds < rules.rounds:
         return None

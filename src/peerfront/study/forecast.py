@@ -1,9 +1,8 @@
 """The forecast by rounds: the learned world simulated from a frontier, under the plan and under its rivals.
 
 All policies meet the same people with the same luck, so their differences are not luck, and leaving a rival out changes
-no other number. Bands are quantiles of the simulated studies: the effect of luck alone if the fitted models are right.
-A second band adds the uncertainty about capacities (`uncertainty`). No band allows for models of the wrong form or for
-people who change during a study; the population runs out only if its size is given.
+no other number. Bands are quantiles of the simulated studies, each of which has its own draw of the belief: they show
+luck and what is not known about coupons together. The population runs out only if its size is given.
 """
 
 from collections.abc import Sequence
@@ -11,22 +10,23 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Message, Progress, Readable, Severity, note, silent
-from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
-from peerfront.problem import Frontier, Policy, Rules, Trajectories, World
+from peerfront.models.belief.belief_world import draw_of_episode
+from peerfront.problem import Frontier, Policy, Rules, Trajectories, World, rollout
 from peerfront.problem.limits import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast_tables import round_summary, rounds_table, story_means, story_row
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.population import check_target, population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
-from peerfront.study.stories import believed, ordered_planner, rollout_stories, story_of_episode
-from peerfront.study.uncertainty import uncertain_world
+from peerfront.study.stories import ordered_planner
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,7 +52,7 @@ class Forecast(Readable):
 
     rounds: pd.DataFrame
     """policy, round, and for the recruits of that round and for all so far (`total_...`): mean, p10, p25, median, p75,
-    p90, and with the uncertainty of the model (`..._with_model_p10`, `..._with_model_p90`); coupons issued, mean."""
+    p90; coupons issued, mean."""
     summary: pd.DataFrame
     """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
     stories: pd.DataFrame
@@ -70,8 +70,6 @@ class Forecast(Readable):
     """People who have taken part so far, towards the target."""
     episodes: int
     seed: int
-    with_model: bool
-    """Whether there is the second band, with the uncertainty of the model."""
     nothing_because: Message | None = None
     """Why nothing is given out in any simulated study; None if something is."""
     warnings: tuple[Message, ...] = ()
@@ -148,8 +146,7 @@ def forecast(
     task = task_of(fit, frontier, order)
     task.check_study_goes_on()
     rules, nothing = task.rules, task.nothing_because
-    stories = believed(fit)
-    worlds = [fit.world(frontier, story.name) for story in stories]
+    world = fit.world(frontier)
     restriction = restriction_of(order, fit.schema)
     if restriction.fields:
         restriction.strata(frontier.covariates)  # refuses too many strata before anything is simulated
@@ -157,21 +154,17 @@ def forecast(
     progress(0.0, note("rivals.choosing"))
     if nothing:
         rivals = ()
-    others = usual_rivals(worlds[0], rules, fit.discount, seed) if rivals is None else rivals
+    others = usual_rivals(world, rules, fit.discount, seed) if rivals is None else rivals
     luck = named_luck(("forecast", seed), n_episodes)
-    story = story_of_episode([each.weight for each in stories], n_episodes)
-    uncertain = [
-        uncertain_world(world, fit.responses[stories[number].name], Luck(luck.keys[story == number]))
-        for number, world in enumerate(worlds)
-    ]
-    with_model = all(world is not None for world in uncertain)
+    part_of = fit.belief.part_of[draw_of_episode(np.arange(n_episodes), len(fit.belief))]
+    weights = fit.belief.weights
     to_come = None if n_wanted is None else max(n_wanted - n_already, 0)
 
     def story_rows(policy: str, played: Trajectories, plan: Trajectories) -> list[dict[str, object]]:
         return [
-            {"policy": policy, "story": each.name, "weight": each.weight, **story_row(played, plan, own, to_come)}
-            for each, own in ((each, story == number) for number, each in enumerate(stories))
-            if own.any()
+            {"policy": policy, "story": name, "weight": weight, **story_row(played, plan, part_of == name, to_come)}
+            for name, weight in weights.items()
+            if (part_of == name).any()
         ]
 
     first: Trajectories | None = None
@@ -180,31 +173,28 @@ def forecast(
     by_story: list[dict[str, object]] = []
     for name, described, policy in [(PLAN, note("rivals.plan"), planner), *((p.name, text, p) for text, p in others)]:
         progress((1 + len(summary)) / (2 + len(others)), note("rivals.simulating", rule=described))
-        played = rollout_stories(worlds, story, policy, rules, luck)
+        played = rollout(world, policy, rules, luck)
         first = first or played
-        unsure = rollout_stories(uncertain, story, policy, rules, luck) if with_model else None
-        rounds.append(rounds_table(name, played, unsure))
-        summary.append({"policy": name, "described": described, **round_summary(played, unsure, first, rules, to_come)})
+        rounds.append(rounds_table(name, played))
+        summary.append({"policy": name, "described": described, **round_summary(played, first, rules, to_come)})
         by_story += story_rows(name, played, first)
     assert first is not None, "the plan is played first"
-    if len(stories) > 1 and not nothing:
-        least = order.min_per_person
-        alone = [replace(fit.planner.only(each.name), least_per_person=least) for each in stories]
-        by_story += story_rows(KNOWING, rollout_stories(worlds, story, alone, rules, luck), first)
+    if len(weights) > 1 and not nothing:
+        for name in weights:
+            alone = replace(fit.planner.only(name), least_per_person=order.min_per_person)
+            rows = story_rows(KNOWING, rollout(world, alone, rules, luck), first)
+            by_story += [row for row in rows if row["story"] == name]
     return Forecast(
         rounds=pd.concat(rounds, ignore_index=True),
         summary=pd.DataFrame(summary),
         stories=pd.DataFrame(by_story),
-        story_rounds=pd.concat(
-            [story_means(each.name, first, story == number) for number, each in enumerate(stories)], ignore_index=True
-        ),
+        story_rounds=pd.concat([story_means(name, first, part_of == name) for name in weights], ignore_index=True),
         rules=rules,
         people=len(frontier),
         target=n_wanted,
         already=n_already,
         episodes=n_episodes,
         seed=seed,
-        with_model=with_model,
         nothing_because=nothing,
         warnings=tuple(each for each in task.notes if each.severity is Severity.WARNING),
         population=size,

@@ -16,7 +16,7 @@ NOT_REACHED = -1
 QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
 
 
-def rounds_table(name: str, played: Trajectories, unsure: Trajectories | None) -> pd.DataFrame:
+def rounds_table(name: str, played: Trajectories) -> pd.DataFrame:
     totals = np.cumsum(played.recruits, axis=1)
     columns: dict[str, object] = {
         "policy": name,
@@ -27,23 +27,7 @@ def rounds_table(name: str, played: Trajectories, unsure: Trajectories | None) -
         "total": totals.mean(axis=0),
         **_bands("total_", totals),
     }
-    for prefix, certain in (("", played.recruits), ("total_", totals)):
-        counts = None if unsure is None else unsure.recruits if not prefix else np.cumsum(unsure.recruits, axis=1)
-        columns |= _wider(f"{prefix}with_model_", certain, counts)
     return pd.DataFrame(columns)
-
-
-def _wider(
-    prefix: str, certain: NDArray[np.int64], unsure: NDArray[np.int64] | None
-) -> dict[str, NDArray[np.float64] | float]:
-    """The band with the model's uncertainty, widened where chance made it narrower than the band without."""
-    if unsure is None:
-        return {f"{prefix}{label}": np.full(certain.shape[1:], np.nan) for label in ("p10", "p90")}
-    low, high = QUANTILES["p10"], QUANTILES["p90"]
-    return {
-        f"{prefix}p10": np.minimum(quantile_of(certain, low), quantile_of(unsure, low)),
-        f"{prefix}p90": np.maximum(quantile_of(certain, high), quantile_of(unsure, high)),
-    }
 
 
 def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_], wanted: int | None) -> dict[str, float]:
@@ -84,18 +68,13 @@ def quantile_of(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
     return quantiles
 
 
-def round_summary(
-    played: Trajectories, unsure: Trajectories | None, plan: Trajectories, rules: Rules, wanted: int | None
-) -> dict[str, float]:
+def round_summary(played: Trajectories, plan: Trajectories, rules: Rules, wanted: int | None) -> dict[str, float]:
     totals, spent = played.total_recruits, played.spend.sum(axis=1)
     lead = plan.total_recruits - totals
-    with_model = None if unsure is None else unsure.total_recruits
     return {
         "recruits": float(totals.mean()),
         **{label: float(quantile_of(totals, share)) for label, share in QUANTILES.items()},
-        **{name: float(value) for name, value in _wider("with_model_", totals, with_model).items()},
         "reaches_target": _share_of(totals, wanted),
-        "with_model_reaches_target": math.nan if with_model is None else _share_of(with_model, wanted),
         "dies_out": float(_dies_out(played, rules).mean()),
         "unused": float((spent - totals).mean()),
         "never_issued": float((rules.budget - spent).mean()),

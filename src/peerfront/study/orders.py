@@ -25,7 +25,7 @@ from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.study.artifacts import Fit
 
 AUTO = "auto"
-RESPONSES = ("average", "cautious", "capacity", "per_coupon", "both")
+RESPONSES = ("average", "capacity", "per_coupon", "motivate")
 _MISFIT = 0.01  # with a smaller p-value of the counts, totals are called rough
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
@@ -52,8 +52,8 @@ class PlanOrder:
     reserve: int = 0
     """Coupons of the budget to keep back for good: neither this round nor a later one may use them."""
     response: str = "average"
-    """What a coupon is believed to do: average (over the remaining stories), cautious (smallest worst regret), or one
-    story: capacity, per_coupon, both."""
+    """What a coupon is believed to do: average (over the whole belief), or one of its parts: capacity, per_coupon,
+    motivate."""
     at_least: tuple[str, ...] = ()
     """Floors by group, such as "district=East:0.2": at least this share of everybody's mean coupons per person."""
     learn: float | str | None = None
@@ -246,11 +246,10 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
     if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
         notes.append(warning("evidence.misfit"))
     fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
-    pinned = fit.scores.get("coupon_stories", {}).get("pinned")
-    if fewest > 1 and (len(fit.planner.stories) > 1 or pinned):
+    if fewest > 1:
         notes.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))
     if fit.scores.get("all_used"):
         notes.append(warning("evidence.all_used"))
-    if not any(response.fields for response in fit.responses.values()):
+    if not fit.belief.fields:
         notes.append(note("evidence.everybody_alike"))
     return notes

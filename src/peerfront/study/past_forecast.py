@@ -24,8 +24,8 @@ from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.trees import NOBODY
+from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.offspring.generator_choice import fit_offspring
-from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_fit import fit_return_times
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
@@ -35,7 +35,7 @@ from peerfront.study.coupon_calendar import coupons_seen
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
-from peerfront.study.fit_models import FEWEST, response_settings
+from peerfront.study.fit_models import FEWEST, counts_of
 from peerfront.study.study_state import Standing
 
 Array = NDArray[np.float64]
@@ -163,6 +163,7 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
         study.recruits[counted],
         codes[study.recruiter[pairs]],
         codes[pairs],
+        wave=waves[counted],
     )
     horizon = int(waves.max()) - wave
     nobody = np.zeros(0, np.int64)
@@ -183,21 +184,9 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
 
 
 def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:
-    """Fit the response and offspring models as `fit` does for a small study; no plan is learned.
-
-    Totals hardly depend on the shape of the rates, and a linear one is fitted several times faster.
-    """
-    fitted = fit_stories(history, response_settings(small=True))
-    weights = weigh(fitted).weights
-    left = sorted((story for story in fitted if story.name in weights), key=lambda story: -weights[story.name])
+    """Learn the belief and whom people bring as `fit` does for a small study; no plan is learned."""
     offspring = fit_offspring(history, seed=seed, rivals=("inheritance",))
-    return DayModels(
-        tuple(story.name for story in left),
-        tuple(weights[story.name] for story in left),
-        tuple(story.response for story in left),
-        offspring.model,
-        times,
-    )
+    return DayModels(learned_belief(counts_of(history)), offspring.model, times)
 
 
 def _policy(days: Array, coupons: Whole, people: int) -> AsHandedOut:

@@ -30,7 +30,15 @@ from peerfront.study.orders import PlanOrder, Task, task_of
 from peerfront.study.population import population_notes, with_population
 from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
 from peerfront.study.restrictions import costs_of, planned_within, restriction_of
-from peerfront.study.stories import SheetFirst, StoryResult, can_be_simulated, last_round, ordered_planner, results_of
+from peerfront.study.stories import (
+    SheetFirst,
+    StoryResult,
+    can_be_simulated,
+    drawn_responses,
+    last_round,
+    ordered_planner,
+    results_of,
+)
 
 _EPISODES, _SIMULATED_PEOPLE = 400, 100_000
 _WHOLE_CURVE = 400  # up to this many coupons, every spend of the round is evaluated
@@ -81,7 +89,7 @@ def plan_coupons(
         spend=plan.spend,
         order=order,
         curve=curve,
-        certificates=certify_by_story(fit.responses, fit.offspring, fit.schema, fit.discount, task.state),
+        certificates=certify_by_story(drawn_responses(fit), fit.offspring, fit.schema, fit.discount, task.state),
         by_story=tuple(results),
         expected=expected,
         expected_error=error,

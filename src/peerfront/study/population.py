@@ -24,8 +24,7 @@ from peerfront.gfp.story import PersonView, Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork
 from peerfront.models.depletion import Depleted, DepletingWorld, StillUnasked
 from peerfront.models.finite_population import USUAL_ACQUAINTANCES, Array, Population, popularity_of, usual_sizes
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.problem import BranchingWorld, Frontier
+from peerfront.problem import Frontier, World
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import split_group
 from peerfront.study.orders import PlanOrder
@@ -208,10 +207,10 @@ class PopulationFit(Fit):
     def fingerprint(self) -> str:
         return self.whole.fingerprint
 
-    def world(self, frontier: Frontier, story: str | None = None) -> BranchingWorld:
+    def world(self, frontier: Frontier, story: str | None = None) -> World:
         codes = frontier.covariates if self.asked is None else frontier.covariates[:, :-1]
         inner = self.whole.world(Frontier(frontier.ids, codes), story)
-        return cast(BranchingWorld, DepletingWorld.of(inner, self.population, self.schema, self.asked))
+        return DepletingWorld.of(inner, self.population, self.schema, self.asked)
 
 
 def with_population(fit: Fit, frontier: Frontier, order: PlanOrder) -> tuple[Fit, Frontier]:
@@ -280,7 +279,7 @@ def _story(story: Story, population: Population | None, frontier: Frontier, orde
     if population is not None:
         most = order.max_per_person or fit.rules.max_per_person or fit.most_shown or 1
         laplace = later_recruits_count(story, population, frontier.covariates, order.available, most)
-    response = Depleted(cast(LearnedResponse, story.response), population, frontier.left is not None)
+    response = Depleted(story.response, population, frontier.left is not None)
     return replace(story, response=response, laplace=laplace)
 
 
@@ -298,7 +297,7 @@ def later_recruits_count(
     come = 0.5 * min(budget * float(plain[:, 0].mean()), float(population.left().sum()))
     spread = come * population.sizes / population.sizes.sum()
     later = replace(population, already=np.minimum(population.already + spread, population.sizes))
-    reached = Depleted(cast(LearnedResponse, story.response), later).gains(people, levels)
+    reached = Depleted(story.response, later).gains(people, levels)
     part = float(reached.sum() / plain.sum()) if plain.sum() > 0.0 else 1.0
     return laplace if part == 1.0 else replace(laplace, stretch=laplace.stretch / max(part, _LEAST_PART))
 

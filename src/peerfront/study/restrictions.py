@@ -23,7 +23,7 @@ from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restrict
 from peerfront.problem import Allocation, Policy, rollout
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import PlanOrder, Task
-from peerfront.study.stories import SheetFirst, believed, can_be_simulated
+from peerfront.study.stories import SheetFirst, can_be_simulated
 from peerfront.study.study_sample import MOST_STRATA
 
 _NO_COST = 0.05  # recruits
@@ -218,11 +218,9 @@ def costs_of(
         )
     policies: list[Policy] = [SheetFirst(free, planner), *(step.policy(planner) for _, step in steps)]
     earned = np.zeros((len(policies), len(luck)))
-    for story in believed(fit):
-        world = fit.world(state.frontier, story.name)
-        for place, policy in enumerate(policies):
-            played = rollout(world, policy, state.rules, luck)
-            earned[place] += story.weight * played.discounted_rewards(fit.discount)
+    world = fit.world(state.frontier)
+    for place, policy in enumerate(policies):
+        earned[place] = rollout(world, policy, state.rules, luck).discounted_rewards(fit.discount)
     costs = []
     for (what, _), before, after in zip(steps, earned[:-1], earned[1:], strict=True):
         lost = before - after

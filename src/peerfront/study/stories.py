@@ -1,9 +1,8 @@
-"""What a plan brings by each story of what a coupon does, and what planning for that story alone would bring.
+"""What a plan brings by each part of the belief, and what knowing that it is the true one would bring.
 
-Two plain stories fit most studies equally well: a person has a limited number of people to bring and uses the first
-coupons first (`capacity`), or each coupon is used on its own (`per_coupon`). A plan is simulated in the world of every
-remaining story; the regret is how many more recruits planning for that story alone would bring there, with the same
-luck.
+The parts (`models.belief`) answer "and if": people have a limited number to bring, so that one coupon does almost as
+well as three; each coupon is used on its own; or more coupons motivate. A plan is simulated in the world of every part;
+the regret is how many more recruits planning for that part alone would bring there, with the same luck.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +14,12 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
-from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.randomness import Luck
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.story import Story
-from peerfront.problem import Allocation, BulkPolicy, Policy, Rules, State, Trajectories, World, rollout
+from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
+from peerfront.models.belief.belief import Belief, BeliefResponse
+from peerfront.models.depletion import Depleted
+from peerfront.problem import Allocation, BulkPolicy, ResponseModel, State, rollout
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import Task
 
@@ -26,23 +27,45 @@ Array = NDArray[np.float64]
 STORY_CODES = {
     "capacity": "story_phrases.capacity",
     "per_coupon": "story_phrases.per_coupon",
-    "both": "story_phrases.both",
+    "motivate": "story_phrases.motivate",
 }
-"""Codes of the phrases by which coordinators read the stories, after "if"."""
-AVERAGE, CAUTIOUS = "average", "cautious"
+"""Codes of the phrases by which coordinators read the parts, after "if"."""
+AVERAGE = "average"
+_BOUNDED = 4  # draws of each part of the belief for which bounds are computed
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
-_CAUTIOUS_EPISODES = 200
-_SHARES = tuple(number / 20 for number in range(21))  # weights of one story to try for a cautious plan
+
+
+def planned_stories(belief: Belief, surrogate: FrontierValue, laplace: RecruitEmbeddings) -> tuple[Story, ...]:
+    """The parts of a belief as a planner needs them: a few draws for each, and one value for all."""
+    return tuple(
+        Story(belief.part(name).to_plan_with(), surrogate, laplace, weight, name)
+        for name, weight in belief.weights.items()
+    )
+
+
+def drawn_responses(fit: Fit) -> dict[str, list[ResponseModel]]:
+    """A few draws of each part of the belief, as responses of their own."""
+    return {story.name: drawn_responses_of(story.response, _BOUNDED) for story in fit.planner.stories}
+
+
+def drawn_responses_of(response: ResponseModel, number: int | None = None) -> list[ResponseModel]:
+    """The draws of a response, or a few that stand for them, each as a response of its own."""
+    if isinstance(response, Depleted):
+        return [replace(response, response=draw) for draw in drawn_responses_of(response.response, number)]
+    if not isinstance(response, BeliefResponse):
+        return [response]
+    few = response.belief if number is None else response.belief.to_plan_with(number).belief
+    return [BeliefResponse(few.part([draw]), response.zeal) for draw in range(len(few))]
 
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
     """The stories that a plan by this model may choose from."""
-    return (AVERAGE, CAUTIOUS, *fit.responses)
+    return (AVERAGE, *fit.responses)
 
 
 def planner_for(fit: Fit, response: str) -> Planner:
-    """The planner for the stories that were asked for; `most_cautious` chooses the weights of a cautious one."""
-    if response in (AVERAGE, CAUTIOUS):
+    """The planner for the part of the belief that was asked for."""
+    if response == AVERAGE:
         return fit.planner
     if response not in fit.responses:
         asked, left = Remedy("response", response), responses_to_choose(fit)
@@ -59,15 +82,8 @@ def can_be_simulated(state: State) -> bool:
 
 
 def ordered_planner(fit: Fit, task: Task) -> Planner:
-    """The planner for the order's stories, which gives everybody at least the order's minimum."""
-    order = task.order
-    if order.response == CAUTIOUS:
-        if not can_be_simulated(task.state):
-            raise SettingError(
-                "stories.too_large_for_caution", most=_SIMULATED_BUDGET, average=Remedy("response", AVERAGE)
-            )
-        return most_cautious(fit, task.state, order.min_per_person, named_luck(("cautious",), _CAUTIOUS_EPISODES))
-    return replace(planner_for(fit, order.response), least_per_person=order.min_per_person)
+    """The planner for the order's part of the belief, which gives everybody at least the order's minimum."""
+    return replace(planner_for(fit, task.order.response), least_per_person=task.order.min_per_person)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,66 +177,6 @@ def _error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def most_cautious(fit: Fit, state: State, least: int, luck: Luck) -> Planner:
-    """The weights of the stories whose plan has the smallest worst regret, simulated by every story."""
-    names = [story.name for story in fit.planner.stories]
-    if len(names) == 1:
-        return replace(fit.planner, least_per_person=least)
-    candidates = [np.array([story.weight for story in fit.planner.stories])]
-    for number in range(len(names)):
-        for share in _SHARES:
-            weights = np.full(len(names), (1.0 - share) / (len(names) - 1))
-            weights[number] = share
-            candidates.append(weights)
-    distinct = {tuple(np.round(weights, 6).tolist()): weights for weights in candidates}
-    planners, seen = [], set()
-    for weights in distinct.values():
-        planner = replace(fit.planner.weighted(weights.tolist()), least_per_person=least)
-        sheet = planner.plan(state, every_spend=False).allocation
-        # Later rounds differ little between close weights: one plan for each sheet.
-        if sheet.coupons.tobytes() not in seen:
-            seen.add(sheet.coupons.tobytes())
-            planners.append((sheet, planner))
-    earned = np.zeros((len(planners), len(names)))
-    for row, (sheet, planner) in enumerate(planners):
-        policy = SheetFirst(sheet, planner)
-        for column, name in enumerate(names):
-            played = rollout(fit.world(state.frontier, name), policy, state.rules, luck)
-            earned[row, column] = played.discounted_rewards(fit.discount).mean()
-    worst = (earned.max(axis=0) - earned).max(axis=1)
-    return planners[int(worst.argmin())][1]
-
-
 def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
     """story, weight, expected, error, regret, regret_error: one row for each remaining story."""
     return pd.DataFrame([{field.name: getattr(each, field.name) for field in fields(StoryResult)} for each in results])
-
-
-def story_of_episode(weights: Sequence[float], episodes: int) -> NDArray[np.int64]:
-    """A story for each episode, in proportion to the weights and evenly spread, [episodes]."""
-    spread = (np.arange(episodes) + 0.5) * 0.6180339887498949 % 1.0
-    ends = np.cumsum(weights)
-    story: NDArray[np.int64] = np.minimum(np.searchsorted(ends, spread * ends[-1], side="right"), len(ends) - 1)
-    return story
-
-
-def rollout_stories(
-    worlds: Sequence[World | None],
-    story: NDArray[np.int64],
-    policy: Policy | Sequence[Policy],
-    rules: Rules,
-    luck: Luck,
-) -> Trajectories:
-    """Simulate each episode in the world of its story: `worlds[i]` for story i, with its own policy if several."""
-    parts: dict[str, NDArray[np.int64]] = {}
-    for number, world in enumerate(worlds):
-        own = np.flatnonzero(story == number)
-        if not len(own) or world is None:
-            continue
-        own_policy = policy[number] if isinstance(policy, Sequence) else policy
-        played = rollout(world, own_policy, rules, Luck(luck.keys[own]))
-        for field in fields(Trajectories):
-            values = getattr(played, field.name)
-            whole = parts.setdefault(field.name, np.zeros((len(luck), *values.shape[1:]), dtype=np.int64))
-            whole[own] = values
-    return Trajectories(**parts)

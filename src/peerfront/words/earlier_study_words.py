@@ -3,62 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from peerfront.words.language import Text, n_people, percent, say, say_n
-
-_COUNTS_LITTLE = 0.05  # with a smaller share of the precision, earlier studies are said not to count
+from peerfront.words.language import Text, percent, say, say_n
 
 
 def earlier_study_lines(helped: Mapping[str, Any] | None) -> list[Text]:
     """How far earlier studies count."""
     if not helped:
         return []
-    n, differ = helped["studies"], percent(float(np.expm1(helped["studies_differ_by"] or 0.0)))
-    if not helped["used"]:
-        worse, error = helped["behind"]
-        first = say_n(
-            "The earlier study is not used: this one alone predicts people left out better ({worse:.1f} +- {error:.1f} "
-            "units of log-likelihood).",
-            "The {n} earlier studies are not used: this one alone predicts people left out better ({worse:.1f} +- "
-            "{error:.1f} units of log-likelihood).",
-            n,
-            worse=worse,
-            error=error,
+    lines = [
+        say_n(
+            "The earlier study says what to believe at first, the counts of this one correct it.",
+            "The {n} earlier studies say what to believe at first, the counts of this one correct it.",
+            helped["studies"],
         )
-        return [first, *_shared_columns(helped)]
-    if (helped["prior_share"] or 0.0) < _COUNTS_LITTLE or not helped["counts_as_people"]:
-        lines = [
-            say_n(
-                "The earlier study hardly counts: studies differ by about {differ}.",
-                "The {n} earlier studies hardly count: studies differ by about {differ}.",
-                n,
-                differ=differ,
-            )
-        ]
-    else:
-        people = n_people(helped["counts_as_people"])
-        lines = [
-            say_n(
-                "The earlier study counts as much as {people} of this one: studies differ by about {differ}.",
-                "The {n} earlier studies count as much as {people} of this one: studies differ by about {differ}.",
-                n,
-                people=people,
-                differ=differ,
-            )
-        ]
-    if helped["slope"] is not None and helped["differences_believed"] > 0.0:
-        believed, slope = percent(helped["differences_believed"]), helped["slope"]
-        lines.append(
-            say(
-                "Differences between people follow the earlier studies with weight {believed}, made {slope:.1f} "
-                "times as large.",
-                believed=believed,
-                slope=slope,
-            )
-        )
-    elif helped["slope"] is not None:
-        lines.append(say("Differences between people are this study's own: earlier ones do not predict them."))
+    ]
     if helped["alike_from_earlier"] is not None:
         share = percent(helped["alike_from_earlier"])
         lines.append(

@@ -18,8 +18,6 @@ from peerfront.words.story_phrases import story_phrase
 if TYPE_CHECKING:
     from peerfront.study.model import FitSummary
 
-_CLEARLY, _PROBABLY = 2.0, 1.0  # standard errors
-_ALIKE = 0.02  # stories that differ by fewer recruits are called alike
 _GROUP = 40  # people in the summary's example group
 _SHOWN_COUPONS, _SHOWN_FIELDS, _MOST_COUPONS = 4, 3, 6
 _PROMISE_OFF = 0.1  # the summary mentions a value that misses the simulations by more than this share
@@ -28,8 +26,8 @@ _PROMISE_OFF = 0.1  # the summary mentions a value that misses the simulations b
 def summary_lines(summary: "FitSummary") -> list[Text]:
     """The fit in words, most important first, warnings last."""
     fit, scores = summary.fit, summary.fit.scores
-    if "people" not in scores:  # made by hand, or by an earlier version
-        return [text_of(next(iter(fit.responses.values())).reason)]
+    if "people" not in scores:  # made by hand
+        return []
     return [
         *_basis(fit),
         *earlier_study_lines(scores.get("earlier_studies")),
@@ -132,107 +130,53 @@ def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
 
 def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
     """What the study shows about the effect of a coupon, and what it leaves open."""
-    stories = {story["name"]: story for story in coupons["stories"]}
-    left = [story for story in stories.values() if not story["ruled_out"]]
-    (fewest, most), pinned, lines = coupons["shown"], coupons["pinned"], []
+    most, pinned, every = min(max(coupons["shown"][1], 3), _MOST_COUPONS), coupons["pinned"], coupons["all"]
+    lines = []
     if pinned:
-        phrase, share = story_phrase(pinned), percent(stories[pinned]["by_the_study"])
-        lines.append(
-            say(
-                "Plans believe, as you said, that {story}. The study alone would give that {share}.",
-                story=phrase,
-                share=share,
-            )
-        )
-    for name, story in stories.items():
-        if story["ruled_out"] and name not in ("both", pinned):
-            behind, error = story["behind"]
-            lines.append(
-                say(
-                    "That {story} is ruled out: it predicts people left out worse ({behind:.1f} +- {error:.1f}).",
-                    story=story_phrase(name),
-                    behind=behind,
-                    error=error,
-                )
-            )
-    shown = min(max(most, 3), _MOST_COUPONS)
-    if len(left) == 1:
-        return [*lines, say("So {story}.", story=story_phrase(left[0]["name"])), *_brings(left, shown)]
-    first = [story["expected"][0] for story in left]
-    low, high, usual = min(first), max(first), coupons["usual"]
-    if high - low < _ALIKE:
-        lines.append(
-            say("One coupon brings about {mean:.2f} recruits, whatever a coupon does.", mean=float(np.mean(first)))
-        )
-    elif coupons["same_coupons"]:
-        lines.append(
-            say(
-                "One coupon brings {low:.2f} to {high:.2f} recruits: nearly everybody had {usual}, so the file "
-                "cannot say.",
-                low=low,
-                high=high,
-                usual=usual,
-            )
-        )
-    else:
-        lines.append(
-            say(
-                "One coupon brings {low:.2f} to {high:.2f} recruits: people had {fewest} to {most}, so the file "
-                "can hardly say.",
-                low=low,
-                high=high,
-                fewest=fewest,
-                most=most,
-            )
-        )
-    lines += _brings(left, shown)
+        lines.append(say("Plans believe, as you said, that {story}.", story=story_phrase(pinned)))
+    rows = zip(every["expected"][:most], every["low"], every["high"], strict=False)
+    brings = [f"{expected:.2f} ({low:.2f} to {high:.2f})" for expected, low, high in rows]
+    numbers = list(range(1, len(brings) + 1))
+    lines.append(say("{numbers} coupons bring one person {bring} recruits.", numbers=numbers, bring=brings))
+    lines += [_evidence(each) for each in coupons["evidence"]]
     if coupons["same_coupons"] and not pinned:
         lines.append(
-            say("The most useful thing this study can do: hand out different numbers of coupons, and fit again.")
+            say("Nearly everybody had {usual}: what fewer would bring, the file cannot say.", usual=coupons["usual"])
         )
+    if not pinned:
+        for story in coupons["stories"]:
+            weight, values = percent(story["weight"]), {"story": story_phrase(story["name"])}
+            expected = [f"{each:.2f}" for each in story["expected"][:most]]
+            line = say(
+                "If {story} (weight {weight}): {numbers} coupons bring {bring}.",
+                weight=weight, numbers=numbers, bring=expected, **values,
+            )  # fmt: skip
+            lines.append(joined(["  ", line], ""))
     return lines
 
 
-def _brings(stories: list[dict[str, Any]], most: int) -> list[Text]:
-    """What 1, 2, ... coupons bring by each story."""
-    lines = []
-    for story in stories:
-        expected = [f"{each:.2f}" for each in story["expected"][:most]]
-        values = {"story": story_phrase(story["name"]), "numbers": list(range(1, len(expected) + 1)), "bring": expected}
-        line = say("If {story}: {numbers} coupons bring {bring}.", **values)
-        if story["weight"]:
-            weight = percent(story["weight"])
-            line = say("If {story} (weight {weight}): {numbers} coupons bring {bring}.", weight=weight, **values)
-        lines.append(joined(["  ", line], ""))
-    return lines
+def _evidence(row: Mapping[str, Any]) -> Text:
+    """What people with one number of coupons brought, and what the others' counts let expect."""
+    values = {name: row[name] for name in ("people", "brought", "low", "high")}
+    return say_n(
+        "About {people:,} people had {n} coupon: about {brought:,} of them brought somebody; by what others brought, "
+        "{low:,} to {high:,} were to be expected.",
+        "About {people:,} people had {n} coupons: about {brought:,} of them brought somebody; by what others brought, "
+        "{low:,} to {high:,} were to be expected.",
+        row["coupons"],
+        **values,
+    )
 
 
 def _people(fit: Fit) -> list[Text]:
     """Whether and how people's answers predict who recruits."""
-    response, gained = next(iter(fit.responses.values())), fit.scores["gain_of_knowing_people"]
-    gain, error = gained["log_likelihood"], gained["standard_error"]
-    helped = fit.scores.get("earlier_studies", {}).get("used", False)
-    values = {"fields": list(response.fields), "gain": gain, "error": error}
     if not fit.schema.fields or all(len(field) < 2 for field in fit.schema.fields):
         return [
             say("Nothing is known about people: a sheet decides how many coupons to give out now, and not to whom.")
         ]
-    if not response.fields:
-        lines = [
-            say(
-                "Nothing that is known about people predicts who recruits ({gain:+.1f} +- {error:.1f} units of "
-                "log-likelihood): lots decide who gets one more.",
-                **values,
-            )
-        ]
-    elif helped or (gain > _CLEARLY * error and gain > 0):
-        lines = [
-            say("What predicts who recruits: {fields} ({gain:+.1f} +- {error:.1f} units of log-likelihood).", **values)
-        ]
-    elif gain > _PROBABLY * error and gain > 0:
-        lines = [say("What probably predicts who recruits: {fields} ({gain:+.1f} +- {error:.1f}).", **values)]
-    else:
-        lines = [say("Differences between people are small and unsure ({gain:+.1f} +- {error:.1f}).", **values)]
+    if not fit.belief.fields:
+        return [say("Nothing that is known about people predicts who recruits: lots decide who gets one more.")]
+    lines = [say("What predicts who recruits: {fields}.", fields=list(fit.belief.fields))]
     for effect in fit.scores["effects"][:_SHOWN_FIELDS]:
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
@@ -296,31 +240,17 @@ def _plans(fit: Fit) -> list[Text]:
                 times=times,
             )
         )
-    several, believed_first = len(values) > 1, [name for name in fit.responses if name in values]
-    return [*lines, *(_played(values[name], name if several else None) for name in believed_first)]
+    return [*lines, *(_played(value) for value in values.values())]
 
 
-def _played(value: Mapping[str, Any], story: str | None) -> Text:
-    """The results of plans for one story in its own world."""
+def _played(value: Mapping[str, Any]) -> Text:
+    """The results of plans in simulations."""
     values = {"plans": value["plans"], "error": 2 * value["error"], "rule": value["rule"]}
-    if story is None and value["rule"] is None:
+    if value["rule"] is None:
         line = say("In simulations plans bring {plans:.1f} +- {error:.1f} recruits.", **values)
-    elif story is None:
-        line = say(
-            "In simulations plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule {rule:.1f}.", **values
-        )
-    elif value["rule"] is None:
-        line = say(
-            "In simulations in which {story}, plans bring {plans:.1f} +- {error:.1f} recruits.",
-            story=story_phrase(story),
-            **values,
-        )
     else:
         line = say(
-            "In simulations in which {story}, plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule "
-            "{rule:.1f}.",
-            story=story_phrase(story),
-            **values,
+            "In simulations plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule {rule:.1f}.", **values
         )
     off = abs(value["promised"] - value["simulated"]) / max(value["simulated"], 1e-9)
     if off < _PROMISE_OFF:

@@ -80,14 +80,8 @@ def _target_line(forecast: Forecast, wanted: int) -> Text:
             to_come=to_come,
             coupons=n_coupons(budget),
         )
-    chances = {"to_come": to_come, "chance": chance_text(plan["reaches_target"])}
-    if not forecast.with_model:
-        return say("Chance to reach the target ({to_come}): {chance}.", **chances)
-    return say(
-        "Chance to reach the target ({to_come}): {chance}; {unsure} when the model's uncertainty is counted in.",
-        **chances,
-        unsure=chance_text(plan["with_model_reaches_target"]),
-    )
+    chance = chance_text(plan["reaches_target"])
+    return say("Chance to reach the target ({to_come}): {chance}.", to_come=to_come, chance=chance)
 
 
 def _rival_line(forecast: Forecast, row: Row) -> Text:
@@ -99,16 +93,7 @@ def _rival_line(forecast: Forecast, row: Row) -> Text:
 
 def _caveat(forecast: Forecast) -> Text:
     """What the bands include and what they do not."""
-    if forecast.with_model:
-        inside = say(
-            "The bands include luck and what a coupon may do; the wider ones also what the data leave open about how "
-            "many people somebody brings."
-        )
-    else:
-        inside = say(
-            "The bands include luck and what a coupon may do, as if the model were exact: it was fitted without a "
-            "held-out part, so its uncertainty is not known."
-        )
+    inside = say("The bands include luck and what the data leave open about coupons.")
     if forecast.population is not None:
         outside = say(
             "The population runs out as the simulated recruits come. Not in them: a model that is wrong in kind, "
@@ -146,15 +131,14 @@ def _rounds_table(forecast: Forecast) -> ResultTable:
 
 def _policies_table(forecast: Forecast) -> ResultTable:
     headings = (
-        say("rule"), say("recruits"), say("8 of 10"), say("model unsure too"), say("target"), say("dies out"),
-        say("issued, not used"), say("never issued"),
+        say("rule"), say("recruits"), say("8 of 10"), say("target"), say("dies out"), say("issued, not used"),
+        say("never issued"),
     )  # fmt: skip
     rows = tuple(
         (
             str(row["policy"]).partition(":")[0],
             f"{row['recruits']:.1f}",
             band_text(row["p10"], row["p90"]),
-            band_text(row["with_model_p10"], row["with_model_p90"]) if forecast.with_model else say("not known"),
             "" if forecast.target is None else percent(row["reaches_target"]),
             percent(row["dies_out"]),
             f"{row['unused']:.1f}",

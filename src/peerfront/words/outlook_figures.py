@@ -63,10 +63,6 @@ def _draw_bands(axis: Axes, forecast: Forecast, prefix: str) -> None:
         rounds, lower = _from_start(own, prefix, f"{stem}{low}")
         _, upper = _from_start(own, prefix, f"{stem}{high}")
         axis.fill_between(rounds, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=str(band))
-    if forecast.with_model:
-        for end, label in (("p10", str(say("plan, 8 of 10, model unsure too"))), ("p90", None)):
-            line = _from_start(own, prefix, f"{stem}with_model_{end}")
-            axis.plot(*line, color=COLOURS[0], linewidth=1.0, linestyle=(0, (4, 2)), label=label)
 
 
 def _draw_stories(axis: Axes, forecast: Forecast, prefix: str) -> None:
@@ -76,7 +72,7 @@ def _draw_stories(axis: Axes, forecast: Forecast, prefix: str) -> None:
     for number, (story, own) in enumerate(forecast.story_rounds.groupby("story", sort=False)):
         line = _from_start(own, prefix, prefix)
         label = str(say("the plan, if {story}", story=short_story(str(story))))
-        axis.plot(*line, color=COLOURS[0], linewidth=1.0, marker="^v"[number % 2], markersize=4, label=label)
+        axis.plot(*line, color=COLOURS[0], linewidth=1.0, marker="^vs"[number % 3], markersize=4, label=label)
 
 
 def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -65,7 +65,7 @@ def coupons_figure(stories: Mapping[str, Any], *, narrow: bool = False) -> Figur
     fewest, most = stories["shown"]
     label = str(say("coupons that people of the study had"))
     axis.axvspan(fewest - 0.35, most + 0.35, color="#EEEEEE", zorder=0, label=label)
-    left = [story for story in stories["stories"] if not story["ruled_out"]]
+    left = stories["stories"]
     for number, story in enumerate(left):
         coupons = np.arange(1, len(story["expected"]) + 1) + 0.06 * (number - (len(left) - 1) / 2)
         middle = np.array(story["expected"])

@@ -164,7 +164,6 @@ def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
             "brings": list(zip(each["expected"], each["low"], each["high"], strict=True)),
         }
         for each in stories
-        if not each["ruled_out"]
     ]
 
 
@@ -207,10 +206,6 @@ def _settings(report: StudyReport) -> list[tuple[Text, object]]:
         (say("simulated studies"), f"{settings.episodes:,}"),
         (say("seed of the simulation"), settings.seed),
         (say("seed of the fit"), fit.settings.get("seed", say("not known"))),
-        *(
-            (say("model ({name})", name=name), say("{family}: {reason}", family=each.family, reason=each.reason))
-            for name, each in fit.responses.items()
-        ),
         (say("generator of recruits"), offspring),
         (say("fingerprint of the data"), fit.data_fingerprint or say("not known")),
     ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.messages import Severity
 from peerfront.study.coupon_sheet import CouponSheet, Heading
-from peerfront.study.stories import AVERAGE, CAUTIOUS, StoryResult
+from peerfront.study.stories import AVERAGE, StoryResult
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
@@ -104,8 +104,6 @@ def _belief(sheet: CouponSheet) -> list[Text]:
     response = sheet.order.response
     if response == AVERAGE:
         return []
-    if response == CAUTIOUS:
-        return [say("Planned cautiously, as asked: the smallest loss if the wrong story is true.")]
     return [say("Planned as asked for one story only: that {story}.", story=story_phrase(response))]
 
 

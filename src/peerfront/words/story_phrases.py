@@ -16,6 +16,6 @@ def short_story(story: str) -> Text:
     phrases = {
         "capacity": say("first coupons are used first"),
         "per_coupon": say("each coupon is used on its own"),
-        "both": say("both are true"),
+        "motivate": say("more coupons motivate"),
     }
     return phrases[story]

@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 PARTS = ("capacity", "per_coupon", "motivate")
 """Names of the parts of a belief."""
+_MOTIVATES = 0.3  # spur above which more coupons motivate: with one of three, 70% of what comes of all
 _PLANNED = 8  # draws that stand for a part in plans
 _DECIMALS = 3  # of stored draws: more could reveal single people
 _ARRAYS = ("limited", "spur", "levels", "effects", "drift", "spread")
@@ -56,7 +57,7 @@ class Belief:
     @cached_property
     def part_of(self) -> NDArray[np.object_]:
         """The name of each draw's part, [draws]."""
-        return np.where(self.spur > 0.0, "motivate", np.where(self.limited >= 0.5, "capacity", "per_coupon"))
+        return np.where(self.spur > _MOTIVATES, "motivate", np.where(self.limited >= 0.5, "capacity", "per_coupon"))
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -131,7 +132,10 @@ class Belief:
         )
         if not possible:
             raise DataFileError("stored_model.impossible_belief", place=stored.place)
-        return cls(schema, most, levels=levels, fields=fields, effective=stored.setting("effective", float), **arrays)
+        return cls(
+            schema, most, arrays["limited"], arrays["spur"], levels, arrays["effects"], arrays["drift"],
+            arrays["spread"], fields, stored.setting("effective", float),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

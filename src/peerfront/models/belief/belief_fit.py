@@ -9,7 +9,8 @@ For each of them the other parameters have a posterior that is nearly normal: it
 by Laplace's formula. Draws come from these normals and are weighed by what the formula misses.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -30,6 +31,7 @@ _NEWTON_STEPS = 50
 _MOST_WAVES = 15
 N_DRAWS = 400
 """Draws that intervals and simulations are made of."""
+_STUDIES_DIFFER = 0.5  # standard deviation of levels between studies, where it is not seen
 _CLEAR = 1.0  # log odds above which answers count
 _EXPOSURES = 20  # steps of exposure in which coupons count as alike
 
@@ -40,7 +42,7 @@ class Prior:
 
     limited: tuple[tuple[float, float], ...] = ((0.0, 0.3), (0.25, 0.1), (0.5, 0.2), (0.75, 0.1), (1.0, 0.3))
     """Share of people who use the first coupons first, with weights; the coupons of others are used on their own."""
-    spur: tuple[tuple[float, float], ...] = ((0.0, 0.4), (0.2, 0.12), (0.4, 0.12), (0.6, 0.12), (0.8, 0.12), (1.2, 0.12))
+    spur: tuple[tuple[float, float], ...] = ((0.0, 0.4), *((spur, 0.12) for spur in (0.2, 0.4, 0.6, 0.8, 1.2)))
     """How much more coupons motivate: with k of K something comes of them with (k / K)^spur."""
     spread: tuple[tuple[float, float], ...] = ((0.05, 0.4), (0.15, 0.3), (0.3, 0.2), (0.5, 0.1))
     """Standard deviation of a wave's zeal around the drift, with weights."""
@@ -54,6 +56,54 @@ class Prior:
     """Of the zeal of people to whom staff gave one coupon more than planned, or than usual."""
     answers_matter: float = 0.1
     """Chance that a column of answers matters at all."""
+    likely: tuple[str, ...] = ()
+    """Columns that mattered in earlier studies: an even chance that they matter in this one."""
+    earlier_levels: tuple[tuple[float, float], ...] = ()
+    """Mean and standard deviation of each c by earlier studies with as many coupons; none otherwise."""
+
+    @classmethod
+    def knowing(cls, part: str) -> "Prior":
+        """The prior of somebody who knows what a coupon does: one of `belief.PARTS` without motivation."""
+        return cls(limited=((1.0 if part == "capacity" else 0.0, 1.0),), spur=((0.0, 1.0),))
+
+    def given(self, earlier: Sequence[Belief], most: int) -> "Prior":
+        """The prior of a study after earlier ones: half what it was, half what they believe now.
+
+        Levels come from studies with as many coupons. Studies differ, and so a level is known no better than by the
+        differences between studies, of which `_STUDIES_DIFFER` are seen before there are several.
+        """
+
+        def shared(points: tuple[tuple[float, float], ...], name: str) -> tuple[tuple[float, float], ...]:
+            draws = [getattr(each, name) for each in earlier]
+            theirs = [np.mean([np.isclose(each, at).mean() for each in draws]) for at, _ in points]
+            weights = [0.5 * (own + float(other)) for (_, own), other in zip(points, theirs, strict=True)]
+            return tuple((at, weight / sum(weights)) for (at, _), weight in zip(points, weights, strict=True))
+
+        alike = [each for each in earlier if each.most == most]
+        levels: tuple[tuple[float, float], ...] = ()
+        if alike:
+            means = np.stack([each.levels.mean(axis=0) for each in alike])
+            within = np.mean([each.levels.var(axis=0) for each in alike], axis=0)
+            between = (_STUDIES_DIFFER**2 + ((means - means.mean(axis=0)) ** 2).sum(axis=0)) / len(alike)
+            spread = np.sqrt(within / len(alike) + between * (1.0 + 1.0 / len(alike)))
+            levels = tuple(zip(means.mean(axis=0).tolist(), spread.tolist(), strict=True))
+        likely = tuple(dict.fromkeys(name for each in earlier for name in each.fields))
+        return replace(
+            self, limited=shared(self.limited, "limited"), spur=shared(self.spur, "spur"),
+            spread=shared(self.spread, "spread"), likely=likely, earlier_levels=levels,
+        )  # fmt: skip
+
+    def levels(self, most: int) -> tuple[Array, Array]:
+        """Means and standard deviations of c, [most] each."""
+        if len(self.earlier_levels) == most:
+            means, deviations = np.array(self.earlier_levels).T
+            return means, deviations
+        return np.zeros(most), np.full(most, self.level)
+
+    def log_odds(self, column: str) -> float:
+        """Of a column: the log odds that it matters."""
+        chance = 0.5 if column in self.likely else self.answers_matter
+        return float(np.log(chance / (1.0 - chance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +217,9 @@ class Posterior:
         self.problem, self.rows = problem, rows
         scale = np.ones(len(problem.deviation))
         scale[len(scale) - problem.waves :] = spread
-        self.deviation = np.concatenate([np.full(problem.most, prior.level), problem.deviation * scale])
+        means, deviations = prior.levels(problem.most)
+        self.mean = np.concatenate([means, np.zeros(len(scale))])
+        self.deviation = np.concatenate([deviations, problem.deviation * scale])
 
     def terms(self, theta: Array) -> tuple[float, Array, Array]:
         """Log density up to a constant, its gradient, and minus its second derivatives."""
@@ -196,7 +248,7 @@ class Posterior:
         curve[most:, :most] = design.T @ tilted[:, 1:]
         curve[:most, most:] = curve[most:, :most].T
         curve[most:, most:] = design.T @ (design * (tilted @ tilted_by)[:, None])
-        off = theta / self.deviation
+        off = (theta - self.mean) / self.deviation
         value = float(problem.people @ np.log(total) - 0.5 * off @ off)
         curve[np.diag_indices_from(curve)] += 1.0 / np.square(self.deviation)
         return value, gradient - off / self.deviation, curve
@@ -208,7 +260,7 @@ class Posterior:
         scores[:, :, 1:] += theta[:, None, :most]
         f = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
         total = np.maximum(np.einsum("dcy,cy->dc", f[:, problem.group], self.rows), 1e-300)
-        off = theta / self.deviation
+        off = (theta - self.mean) / self.deviation
         logs: Array = np.log(total) @ problem.people - 0.5 * np.square(off).sum(axis=1)
         return logs - float(np.log(self.deviation).sum()) - 0.5 * theta.shape[1] * np.log(2 * np.pi)
 
@@ -270,7 +322,7 @@ def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
         root = np.linalg.cholesky(np.linalg.inv(curve))
         normal = rng.standard_normal((len(own), len(theta)))
         drawn[own] = middle + normal @ root.T
-        proposed = -0.5 * np.square(normal).sum(axis=1) - np.log(np.diag(root)).sum() - 0.5 * len(theta) * np.log(2 * np.pi)
+        proposed = -0.5 * (np.square(normal) + np.log(2 * np.pi)).sum(axis=1) - np.log(np.diag(root)).sum()
         (_, a), (_, b), (_, c) = grid[point]
         odds[own] = posterior.value(drawn[own]) + np.log(a * b * c) - proposed - np.log(weights[point])
     shares = np.exp(odds - logsumexp(odds))
@@ -281,29 +333,26 @@ def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
     return Draws(np.array(points)[which[kept]], drawn[kept], evidence, weights, points, effective)
 
 
-def learned_belief(
-    counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0, fields: tuple[int, ...] | None = None
-) -> Belief:
+def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0) -> Belief:
     """Learn what coupons do from counts.
 
     Columns of answers are taken in one after another while the evidence for the best of them, with the prior chance
-    that it matters, is clear (`_CLEAR`): everybody is alike until the counts show otherwise. `fields` says which
-    matter instead.
+    that it matters, is clear (`_CLEAR`): everybody is alike until the counts show otherwise.
     """
     prior = prior or Prior()
-    chosen: tuple[int, ...] = () if fields is None else fields
+    chosen: tuple[int, ...] = ()
     problem = problem_of(counts, chosen, prior)
     drawn = draws_of(problem, prior, draws, seed)
     gains: dict[str, float] = {}
-    left = [n for n, each in enumerate(counts.schema.fields) if len(each.categories) > 1] if fields is None else []
+    left = [n for n, each in enumerate(counts.schema.fields) if len(each.categories) > 1]
     while left:
         shape = drawn.points[int(drawn.weights.argmax())]
         plain = _evidence(problem, shape, prior)
         others = {n: _evidence(problem_of(counts, (*chosen, n), prior), shape, prior) - plain for n in left}
         for n in left:
             gains.setdefault(counts.schema.names[n], others[n])
-        best = max(others, key=lambda n: others[n])
-        if others[best] + np.log(prior.answers_matter / (1.0 - prior.answers_matter)) < _CLEAR:
+        best = max(others, key=lambda n: others[n] + prior.log_odds(counts.schema.names[n]))
+        if others[best] + prior.log_odds(counts.schema.names[best]) < _CLEAR:
             break
         gains[counts.schema.names[best]] = others[best]
         left.remove(best)

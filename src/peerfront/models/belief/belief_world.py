@@ -54,7 +54,7 @@ class BeliefWorld:
         luck = ndtri(np.clip(Luck(keys).uniform("luck of a wave"), 1e-9, 1.0 - 1e-9))
         zeal = self.belief.drift[draw] * (wave + 1) + self.belief.spread[draw] * luck
         recruits = sampled(self.belief, draw, zeal, crowd.covariates, coupons, crowd.luck)
-        referrals = replace(self.inner, response=_These(recruits)).refer(crowd, coupons)
+        referrals = self.inner.brought(crowd, recruits)
         return replace(referrals, next_crowd=replace(referrals.next_crowd, memory=wave + 1))
 
 
@@ -62,13 +62,3 @@ def draw_of_episode(episode: NDArray[np.int64], draws: int) -> NDArray[np.int64]
     """A draw for each episode: evenly spread over all, whatever the number of episodes."""
     number: NDArray[np.int64] = ((episode + 1) * _GOLDEN % 1.0 * draws).astype(np.int64)
     return number
-
-
-@dataclass(frozen=True, eq=False)
-class _These:
-    """Recruits that are drawn already."""
-
-    recruits: NDArray[np.int64]
-
-    def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
-        return self.recruits

@@ -1,8 +1,8 @@
 """What coupons may do: one family, in which only the change from one number of coupons to another is assumed.
 
 Somebody with k coupons brings N(k) = E(k) * Binomial(min(k, C), P): the person could bring C people, a coupon is used
-with chance P, and with chance 1 - pi(k) nothing comes of it at all. Data with one number K of coupons show how many come
-with K, Y = N(K), and nothing else; so the distribution f of Y is left free, and two numbers say the rest:
+with chance P, and with chance 1 - pi(k) nothing comes of it at all. Data with one number K of coupons show how many
+come with K, Y = N(K), and nothing else; so the distribution f of Y is left free, and two numbers say the rest:
 
 - `limited`, the share of people with P = 1 and C = Y, who use the first coupons first; the coupons of the others are
   used on their own (C without limit, P as it may be), so that Y used ones are any Y of K;
@@ -11,13 +11,15 @@ with K, Y = N(K), and nothing else; so the distribution f of Y is left free, and
 Somebody with k <= K coupons therefore brings y with chance
 
     sum over Y of f(Y) * transport(k)[y, Y],
-    transport(k)[y, Y] = pi(k) (limited [min(k, Y) = y] + (1 - limited) hypergeometric(y; K, Y, k)) + (1 - pi(k)) [y = 0],
+    transport(k)[y, Y] = pi(k) (limited [min(k, Y) = y] + (1 - limited) hypergeometric(y; K, Y, k))
+                         + (1 - pi(k)) [y = 0],
 
 linear in f. limited = 1 and spur = 0 is the paper's N = min(k, C); limited = 0 and spur = 0 is each coupon on its own,
 whatever the differences between people.
 
-Beyond K nothing was seen, and little is assumed: somebody who is limited and used all K goes on with chance 1/2 for each
-further coupon, and of the others each further coupon is used with chance (Y + 1/2) / (K + 1), up to `FURTHEST` times K.
+Beyond K nothing was seen, and little is assumed: somebody who is limited and used all K goes on with chance 1/2 for
+each further coupon, and of the others each further coupon is used with chance (Y + 1/2) / (K + 1), up to `FURTHEST`
+times K.
 """
 
 from functools import lru_cache
@@ -36,8 +38,7 @@ FURTHEST = 2
 
 def tilt(most: int) -> Array:
     """How much zeal adds to the log chance of 0 .. most recruits, [most + 1]: 3 for all, whatever their number."""
-    added: Array = np.arange(most + 1) * (3.0 / max(most, 3))
-    return added
+    return np.arange(most + 1, dtype=np.float64) * (3.0 / max(most, 3))
 
 
 def moved(coupons: NDArray[np.int64] | int, most: int, spur: Array | float) -> Array:
@@ -52,13 +53,13 @@ def transport(coupons: int, most: int, limited: float, spur: float) -> Array:
     within, furthest = min(coupons, most), FURTHEST * most
     y, used = np.arange(coupons + 1)[:, None], np.arange(most + 1)[None, :]
     first = (np.minimum(within, used) == y).astype(np.float64)
-    any_of = comb(used, y) * comb(most - used, within - y) / comb(most, within)
+    any_of = np.asarray(comb(used, y) * comb(most - used, within - y) / comb(most, within))
     more = min(coupons, furthest) - most
     if more > 0:
         first[:, most] = 0.0
         first[most : most + more, most] = 0.5 ** np.arange(1, more + 1)
         first[most + more, most] = 0.5**more
-        any_of = binom.pmf(y - used, more, (used + 0.5) / (most + 1.0))
+        any_of = np.asarray(binom.pmf(y - used, more, (used + 0.5) / (most + 1.0)))
     table: Array = limited * first + (1.0 - limited) * any_of
     chance = float(moved(coupons, most, spur)) if coupons else 1.0
     table = chance * table
@@ -80,5 +81,5 @@ def seen_so_far(coupons: int, exposures: Array) -> Array:
     """
     n = np.arange(coupons + 1)
     tables = binom.pmf(n[:, None, None], n[None, :, None], np.asarray(exposures)[None, None, :])
-    average: Array = tables.mean(axis=2)
+    average: Array = np.asarray(tables).mean(axis=2)
     return average

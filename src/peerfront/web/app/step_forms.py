@@ -10,9 +10,9 @@ from peerfront.foundation.shown import visible
 
 _STORIES = [
     ("average", _("The average of what the study leaves open")),
-    ("cautious", _("Cautious: the smallest loss if the wrong story is true")),
     ("capacity", _("One coupon works almost as well as three")),
     ("per_coupon", _("Each coupon is used on its own")),
+    ("motivate", _("More coupons motivate, so that three are needed")),
 ]
 _MOST_FLOORS = 3
 _USUAL: tuple[Any, ...] = (None, "", False, [], "auto", "average", "neighbourhood")  # values of untouched fields
