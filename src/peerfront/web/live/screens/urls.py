@@ -68,9 +68,9 @@ urlpatterns = [
     path("estimates/", estimates_page.estimates, name="estimates"),
     # The plan: made, looked at, changed, approved, stopped
     path("plan/", plan_page.plan, name="plan"),
-    path("plan/make/", plan_page.make_plan, name="make_plan"),
-    path("plan/job/<int:number>/", plan_page.plan_job, name="plan_job"),
-    path("plan/job/<int:number>/stop/", plan_page.stop_job, name="stop_job"),
+    path("plan/make/", plan_changes.make_plan, name="make_plan"),
+    path("plan/job/<int:number>/", plan_changes.plan_job, name="plan_job"),
+    path("plan/job/<int:number>/stop/", plan_changes.stop_job, name="stop_job"),
     path("plan/<int:number>/", plan_page.plan_number, name="plan_number"),
     path("plan/<int:number>/sheet/", plan_changes.plan_sheet, name="plan_sheet"),
     path("plan/<int:number>/change/", form_page(plan_changes.ChangeForm), name="change_plan"),
