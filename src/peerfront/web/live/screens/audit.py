@@ -194,7 +194,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "lines": [_line(stored, sites) for stored in page.rows],
+        "lines": [_line(stored, sites) for stored in page.object_list],
         "filtered": any(request.GET.get(name) for name in form.fields),
         "head": last[1] if last else "",
         "number": last[0] if last else 0,

@@ -274,7 +274,7 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
-        "lines": shown_lines(page.rows, summary),
+        "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
         "was_approved": plan.round is not None,
         "people": total["people"],

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path
+from django.views.i18n import set_language
 
 from peerfront.web.live.screens import (
     arrival,
@@ -28,10 +29,8 @@ from peerfront.web.live.screens import (
 )
 from peerfront.web.live.screens.form_pages import form_page
 
-handler400 = "peerfront.web.live.screens.page_frame.bad_request"
-handler403 = "peerfront.web.live.screens.page_frame.not_allowed"
-handler404 = "peerfront.web.live.screens.page_frame.not_found"
-handler500 = "peerfront.web.live.screens.page_frame.server_fault"
+handler400, handler403, handler404 = (page_frame.fault_page(status) for status in (400, 403, 404))
+handler500 = page_frame.server_fault
 urlpatterns = [
     path("", home.home, name="home"),
     path("login/", logins.Login.as_view(), name="login"),
@@ -79,7 +78,7 @@ urlpatterns = [
     # Settings, sites, users, audit, export, back-ups; and everybody's password
     path("first-login/<str:number>/<str:token>/", users.first_login, name="first_login"),
     path("password/", users.password, name="password"),
-    path("language/", page_frame.set_language, name="set_language"),
+    path("language/", set_language, name="set_language"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("sites/", settings_page.sites, name="sites"),
     path("users/", users.users, name="users"),
