@@ -77,7 +77,7 @@ urlpatterns = [
     path("plan/<int:number>/stop/", form_page(plan_changes.StopForm), name="stop_plan"),
     # Settings, sites, users, audit, export, back-ups; and everybody's password
     path("first-login/<str:number>/<str:token>/", users.first_login, name="first_login"),
-    path("password/", users.password, name="password"),
+    path("password/", users.Password.as_view(), name="password"),
     path("language/", set_language, name="set_language"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("sites/", settings_page.sites, name="sites"),
