@@ -73,8 +73,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "recognised": {role: list(names) for role, names in (header.recognised or {}).items()},
         "sheets": list(header.sheets),
         "error": None,
-        "problems": [],
-        "problem_count": 0,
+        **_problems(()),
         "place": "row",
     }
     try:
