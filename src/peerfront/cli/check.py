@@ -113,7 +113,7 @@ def check_command(
 def _check_workbook(file: Path, sheet: str) -> None:
     """Refuse the name of a sheet for a file that has none."""
     from peerfront.data.read.sheets import holds_sheets
-    from peerfront.foundation.text_files import file_bytes
+    from peerfront.foundation.files import file_bytes
 
     if not holds_sheets(file_bytes(file)):
         raise SettingError("sheets.no_workbook", path=file, sheet=Remedy("sheet", sheet))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import Note
 from peerfront.foundation.messages import Lines, Message, Remedy, Severity, note
-from peerfront.foundation.text_files import Note
 
 ERROR = Severity.ERROR
 WARNING = Severity.WARNING
