@@ -46,7 +46,7 @@ def test_what_is_expected_exists_and_everybody_has_something() -> None:
 
 
 def test_every_action_is_asked_for_or_noted_and_none_is_both() -> None:
-    asked_for = [kind.ACTION for kind in Wish.__subclasses__() if kind is not NoteAction]
+    asked_for = [kind.action for kind in Wish.__subclasses__() if kind is not NoteAction]
     assert sorted([*asked_for, *NOTED]) == sorted(Action)
 
 

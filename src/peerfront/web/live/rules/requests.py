@@ -19,16 +19,12 @@ _BY_SERVER = {"not_in_digest": True}  # made by the server each time a request i
 class Wish(Frozen):
     """What somebody asks for: an action with its details."""
 
-    ACTION: ClassVar[Action | None]
+    action: ClassVar[Action]
 
     def __init_subclass__(cls, action: Action | None = None) -> None:
         super().__init_subclass__()
-        cls.ACTION = action
-
-    @property
-    def action(self) -> Action:
-        assert self.ACTION is not None
-        return self.ACTION
+        if action is not None:
+            cls.action = action
 
 
 class BeginStudy(Wish, action=Action.BEGIN_STUDY):
@@ -203,11 +199,11 @@ class NoteAction(Wish):
             raise ValueError(f"{self.noted} is not noted: it has an event of its own.")
 
     @property
-    def action(self) -> Action:
+    def action(self) -> Action:  # type: ignore[override]  # others have one for their class
         return self.noted
 
 
-NOTED = frozenset(Action) - {kind.ACTION for kind in Wish.__subclasses__()}
+NOTED = frozenset(Action) - {kind.action for kind in Wish.__subclasses__() if kind is not NoteAction}
 """Actions that change none of the rules' rows, and so have no request and event of their own."""
 
 
