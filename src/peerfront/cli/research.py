@@ -103,7 +103,7 @@ def simulate_command(
     from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
     from peerfront.foundation.settings import whole_number
     from peerfront.problem import Ending, Round, Rules, rollout
-    from peerfront.problem.limits import MOST_EPISODES
+    from peerfront.problem.state import MOST_EPISODES
 
     rules = Rules(budget, people, rounds, max_per_person, max_per_round)  # type: ignore[arg-type] # checked there
     whole_number("episode", episode, 0, MOST_EPISODES - 1)

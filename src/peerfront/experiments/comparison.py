@@ -31,7 +31,7 @@ from peerfront.foundation.settings import (
     whole_number,
 )
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
-from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
+from peerfront.problem.state import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from peerfront.problem import (
     ask_many,
     with_independent_referrals,
 )
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
 
 if TYPE_CHECKING:
