@@ -65,7 +65,7 @@ def budget_dqn(_: World, planning: World, seed: int, discount: float, store: Sto
     published = BudgetDQNSettings.published()
     settings = replace(published, learning=replace(published.learning, seed=seed))
     for name, world in (("as in the table", planning), ("the diffusion itself", _planned_in(DIFFUSION, seed, store))):
-        yield name, fit_budget_dqn(world, RULES, discount, settings).policy
+        yield name, fit_budget_dqn(world, RULES, discount, settings)
 
 
 METHODS = {"population_dp": population_dp, "gfp": gfp, "budget_dqn": budget_dqn}

@@ -28,19 +28,15 @@ def trained():
 
 
 def test_it_learns(trained) -> None:
-    reward = earned(trained.policy)
+    reward = earned(trained)
     assert clearly_better(reward, earned(RandomSplit()), by=4.0)
-    assert clearly_better(reward, earned(START.policy), by=0.5)
+    assert clearly_better(reward, earned(START), by=0.5)
 
 
-def test_the_curve_says_what_happened(trained) -> None:
-    curve = trained.curve
-    assert curve.returns.shape == curve.exploration.shape == curve.loss.shape == (300,)
-    assert curve.returns[-60:].mean() > curve.returns[:60].mean() + 1
-    assert np.allclose(curve.exploration[[0, 1, 100]], [1.0, 0.995, 0.995**100])
-    assert np.isnan(curve.loss[0])
-    assert (curve.loss[-60:] > 0).all()
-    assert curve.transitions - 120 < curve.gradient_steps <= curve.transitions
+def test_returns_grow_while_it_learns(trained) -> None:
+    returns = trained.learning_returns
+    assert returns.shape == (300,)
+    assert returns[-60:].mean() > returns[:60].mean() + 1
 
 
 def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:
@@ -51,9 +47,9 @@ def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:
         before = torch.get_rng_state()
         fits.append(fit_budget_dqn(WORLD, RULES, 0.9, chosen))
         assert torch.equal(before, torch.get_rng_state())  # and nobody else's luck is touched
-    weights = [torch.cat([p.flatten() for p in fit.policy.network.parameters()]) for fit in fits]
+    weights = [torch.cat([p.flatten() for p in fit.network.parameters()]) for fit in fits]
     assert torch.equal(weights[0], weights[1])
-    assert np.array_equal(fits[0].curve.loss, fits[1].curve.loss, equal_nan=True)
+    assert np.array_equal(fits[0].learning_returns, fits[1].learning_returns)
     assert not torch.equal(weights[0], weights[2])
 
 
@@ -61,7 +57,7 @@ def test_the_same_seed_is_the_same_policy_whatever_else_is_random() -> None:
 def test_actions_are_feasible_exploring_or_not(states, share) -> None:
     frontiers = Frontiers.of(WORLD.schema, states)
     random_actions = RandomActions(named_luck(("wander",), len(states)), np.full(len(states), share))
-    agent, network = START.policy.agent, START.policy.network
+    agent, network = START.agent, START.network
     # Values that rise with the budget tempt it to spend what it may not.
     with torch.no_grad():
         tempting = network(frontiers)
@@ -70,13 +66,13 @@ def test_actions_are_feasible_exploring_or_not(states, share) -> None:
     for row, state in zip(tempting, states, strict=True):
         assert torch.isfinite(row[: state.spendable + 1]).all()
         assert (row[state.spendable + 1 :] == -torch.inf).all()
-    for allocation, state in zip(START.policy.allocate_many(states, []), states, strict=True):
+    for allocation, state in zip(START.allocate_many(states, []), states, strict=True):
         check_feasible(allocation, state, "greedy")
 
 
 @given(capped_states())
 def test_what_may_not_be_spent_is_worth_nothing_in_a_target(state) -> None:
-    policy = START.policy
+    policy = START
     frontiers = Frontiers.of(WORLD.schema, [state])
     tempted = policy.agent.network()
     with torch.no_grad():
@@ -99,20 +95,20 @@ def test_the_order_of_people_does_not_matter(state, random) -> None:
     random.shuffle(order)
     shuffled = replace(state, frontier=Frontier.of(state.frontier.covariates[order]))
     with torch.no_grad():
-        values = START.policy.network(Frontiers.of(WORLD.schema, [state, shuffled]))
+        values = START.network(Frontiers.of(WORLD.schema, [state, shuffled]))
     assert torch.allclose(values[0], values[1], atol=1e-6)
 
 
 def test_coupons_go_where_they_are_most_likely_used(trained) -> None:
     types = WORLD.schema.fields[0].code_of
     people = np.array([[types["C"]], [types["B"]], [types["A"]]], dtype=np.int16)
-    given = trained.policy.allocate(State(15, Frontier.of(people), rules=RULES), named_luck(("one",), 1)).coupons
+    given = trained.allocate(State(15, Frontier.of(people), rules=RULES), named_luck(("one",), 1)).coupons
     assert given[2] > given[1] >= given[0]
     capped = replace(RULES, max_per_person=2)
     with torch.no_grad():
-        network = trained.policy.agent.network()
+        network = trained.agent.network()
         network.budget_head[-1].bias.copy_(1e3 * torch.arange(RULES.budget + 1.0))  # spends all it may
-    spendthrift = replace(trained.policy, network=network)
+    spendthrift = replace(trained, network=network)
     assert spendthrift.allocate(
         State(5, Frontier.of(people), rules=capped), named_luck(("one",), 1)
     ).coupons.tolist() == [1, 2, 2]
@@ -121,18 +117,18 @@ def test_coupons_go_where_they_are_most_likely_used(trained) -> None:
 def test_many_states_are_answered_like_one(trained) -> None:
     people = WORLD.population(named_luck(("people",), 24))
     states = [State(b, Frontier.of(people[b : 2 * b]), rules=RULES) for b in (2, 5, 9, 12)]
-    together = trained.policy.allocate_many(states, [])
+    together = trained.allocate_many(states, [])
     for state, allocation in zip(states, together, strict=True):
-        assert np.array_equal(trained.policy.allocate(state, named_luck(("one",), 1)).coupons, allocation.coupons)
+        assert np.array_equal(trained.allocate(state, named_luck(("one",), 1)).coupons, allocation.coupons)
 
 
 def test_what_it_was_not_trained_for_is_refused() -> None:
     frontier = Frontier.of(WORLD.population(named_luck(("people",), 2)))
     with pytest.raises(SettingError, match="budgets of at most 15; found 16"):
-        START.policy.allocate(State(16, frontier), named_luck(("one",), 1))
+        START.allocate(State(16, frontier), named_luck(("one",), 1))
     strangers = Frontier.of(make_world("icpsr22140").population(named_luck(("people",), 2)))
     with pytest.raises(SettingError, match="do not fit a schema"):
-        START.policy.allocate(State(3, strangers), named_luck(("one",), 1))
+        START.allocate(State(3, strangers), named_luck(("one",), 1))
     with pytest.raises(SettingError, match="nothing to learn from"):
         fit_budget_dqn(WORLD, replace(RULES, people=0), 0.9)
     with pytest.raises(SettingError, match="discount"):
@@ -164,11 +160,3 @@ def test_exploration() -> None:
     paper = BudgetDQNSettings.paper().learning
     assert (paper.episodes, paper.replay, paper.batch, paper.hidden, paper.learning_rate) == (500, 10_000, 32, 64, 1e-3)
     assert np.allclose(paper.exploration.shares(500)[[0, -1]], [0.2, 0.05])
-
-
-def test_progress_is_reported() -> None:
-    reports = []
-    settings = BudgetDQNSettings(brief(DEFAULT.learning, episodes=45, at_once=20))
-    fit_budget_dqn(WORLD, RULES, 0.9, settings, lambda share, what: reports.append((share, str(what))))
-    assert [share for share, _ in reports] == [0.0, 20 / 45, 40 / 45, 1.0]
-    assert reports[1][1] == "budget_dqn: episode 21 of 45"

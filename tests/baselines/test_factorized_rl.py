@@ -23,20 +23,20 @@ LUCK = named_luck(("one",), 1)
 
 def test_it_learns() -> None:
     trained = fit_factorized_rl(WORLD, RULES, 0.9, replace(DEFAULT, learning=brief(DEFAULT.learning)))
-    reward = earned(trained.policy)
+    reward = earned(trained)
     assert clearly_better(reward, earned(RandomSplit()), by=2.0)
-    assert clearly_better(reward, earned(START.policy), by=2.0)
-    assert trained.curve.returns[-60:].mean() > trained.curve.returns[:60].mean() + 1
+    assert clearly_better(reward, earned(START), by=2.0)
+    assert trained.learning_returns[-60:].mean() > trained.learning_returns[:60].mean() + 1
     # It has learned whom to ask: those who bring nobody (C) come last.
     types = WORLD.schema.fields[0].code_of
     people = np.array([[types["C"]], [types["A"]], [types["B"]]], dtype=np.int16)
-    _, _, scores = trained.policy.network(Frontiers.of(WORLD.schema, [State(15, Frontier.of(people), rules=RULES)]))
+    _, _, scores = trained.network(Frontiers.of(WORLD.schema, [State(15, Frontier.of(people), rules=RULES)]))
     assert scores.argmin() == 0
 
 
 def test_the_same_seed_is_the_same_policy() -> None:
     settings = replace(DEFAULT, learning=brief(DEFAULT.learning, episodes=40, warm_up=20))
-    first, second = (fit_factorized_rl(WORLD, RULES, 1.0, settings).policy.network.state_dict() for _ in range(2))
+    first, second = (fit_factorized_rl(WORLD, RULES, 1.0, settings).network.state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
@@ -60,7 +60,7 @@ def test_actions_are_feasible_exploring_or_not(states, share, most_activated) ->
 
 @given(st.lists(capped_states(), min_size=1, max_size=5))
 def test_a_target_is_the_value_of_what_would_be_done(states) -> None:
-    agent, online = START.policy.agent, START.policy.network
+    agent, online = START.agent, START.network
     torch.manual_seed(1)
     other = agent.network()
     frontiers = Frontiers.of(WORLD.schema, states)
@@ -72,7 +72,7 @@ def test_a_target_is_the_value_of_what_would_be_done(states) -> None:
 
 @given(capped_states())
 def test_the_heads_add_up(state) -> None:
-    agent, network = START.policy.agent, START.policy.network
+    agent, network = START.agent, START.network
     frontiers = Frontiers.of(WORLD.schema, [state])
     with torch.no_grad():
         action = agent.act(network, frontiers)[0]
@@ -88,7 +88,7 @@ def test_the_order_of_people_does_not_matter(state, random) -> None:
     random.shuffle(order)
     shuffled = replace(state, frontier=Frontier.of(state.frontier.covariates[order]))
     with torch.no_grad():
-        network = START.policy.network
+        network = START.network
         (b, k, scores), (b2, k2, scores2) = (network(Frontiers.of(WORLD.schema, [s])) for s in (state, shuffled))
     assert torch.allclose(b, b2, atol=1e-6)
     assert torch.allclose(k, k2, atol=1e-6)

@@ -26,11 +26,11 @@ from peerfront.baselines.agents import (
     RandomActions,
     RawFrontierEncoder,
 )
-from peerfront.baselines.q_learning import Exploration, QLearningSettings, TrainedPolicy, train
+from peerfront.baselines.q_learning import Exploration, QLearningSettings, QPolicy, train
 from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Progress, note
+from peerfront.foundation.messages import note
 from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import among, check_fields, truth
@@ -174,10 +174,9 @@ def fit_budget_dqn(
     rules: Rules,
     discount: float,
     settings: BudgetDQNSettings | None = None,
-    progress: Progress | None = None,
-) -> TrainedPolicy:
+) -> QPolicy:
     """Train Budget-DQN in this (planning) world, at this discount."""
     settings = settings or BudgetDQNSettings()
     learning = settings.learning
     agent = BudgetAgent(world.schema, world.response, rules, learning.hidden, settings.split, settings.raw_state)
-    return train(agent, world, rules, discount, learning, "budget_dqn", progress)
+    return train(agent, world, rules, discount, learning, "budget_dqn")

@@ -50,11 +50,10 @@ from peerfront.baselines.agents import (
     softmax_weights,
 )
 from peerfront.baselines.budget_dqn import allowed_up_to
-from peerfront.baselines.q_learning import Exploration, Loss, QLearningSettings, TrainedPolicy, Transition, train
+from peerfront.baselines.q_learning import Exploration, Loss, QLearningSettings, QPolicy, Transition, train
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Progress
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth
 from peerfront.problem import Rules, World
@@ -325,8 +324,7 @@ def fit_factorized_rl(
     rules: Rules,
     discount: float,
     settings: FactorizedRLSettings | None = None,
-    progress: Progress | None = None,
-) -> TrainedPolicy:
+) -> QPolicy:
     """Train Factorized RL in this (planning) world, at this discount."""
     settings = settings or FactorizedRLSettings()
     numbers = (settings.learning.hidden, settings.most_activated, settings.temperature)
@@ -335,4 +333,4 @@ def fit_factorized_rl(
     if settings.separate_heads:
         agent = SeparateHeadsAgent(world.schema, rules, *numbers)
         loss = separate_losses(agent, world, discount)
-    return train(agent, world, rules, discount, settings.learning, "factorized_rl", progress, loss)
+    return train(agent, world, rules, discount, settings.learning, "factorized_rl", loss)

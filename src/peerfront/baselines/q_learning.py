@@ -25,7 +25,7 @@ from torch.nn.functional import huber_loss
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import DONE, Progress, note, silent
+from peerfront.foundation.messages import note
 from peerfront.foundation.networks import gradient_steps
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
 from peerfront.foundation.settings import (
@@ -122,18 +122,6 @@ class QLearningSettings:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingCurve:
-    """What happened while learning, by episode."""
-
-    returns: Array  # [episodes], discounted recruits, exploration included
-    exploration: Array  # [episodes], share of random actions
-    loss: Array  # [episodes], mean over the gradient steps made while the episode's group played; NaN before the first
-    transitions: int
-    """Rounds played in all."""
-    gradient_steps: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Transition:
     """One round of one episode."""
@@ -193,14 +181,6 @@ class QPolicy:
         return [Allocation(action.coupons) for action in self.agent.act(self.network, frontiers, without_exploring)]
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedPolicy:
-    """A policy and how it was learned."""
-
-    policy: QPolicy
-    curve: TrainingCurve
-
-
 def train(
     agent: Agent,
     world: World,
@@ -208,9 +188,8 @@ def train(
     discount: float,
     settings: QLearningSettings,
     name: str,
-    progress: Progress | None = None,
     loss: Loss | None = None,
-) -> TrainedPolicy:
+) -> QPolicy:
     """Play and learn in this (planning) world; the policy is the network as it is at the end.
 
     `loss` replaces the Huber loss of Q(s, a), for agents that learn several things at once.
@@ -218,30 +197,23 @@ def train(
     checked_discount(discount)
     if not rules.budget or not rules.people:
         raise SettingError("q_learning.nothing_to_learn")
-    tell = progress or silent
     learner = _Learner(agent, discount, settings, name, rules.budget if settings.share_of_budget else 1, loss)
     luck = named_luck((f"{name} episodes", settings.seed), settings.episodes)
     exploration = settings.exploration.shares(settings.episodes)
     noise = None if settings.score_noise is None else settings.score_noise.shares(settings.episodes)
-    returns, losses = np.zeros(settings.episodes), np.full(settings.episodes, np.nan)
+    returns = np.zeros(settings.episodes)
     for start in range(0, settings.episodes, settings.at_once):
-        step = note("q_learning.episode", name=name, episode=start + 1, episodes=settings.episodes)
-        tell(start / settings.episodes, step)
         group = slice(start, start + settings.at_once)
         episodes = Episodes(world, rules, Luck(luck.keys[group]))
-        group_losses = _play_and_learn(learner, episodes, exploration[group], None if noise is None else noise[group])
+        _play_and_learn(learner, episodes, exploration[group], None if noise is None else noise[group])
         if settings.follow_each == "episode":
             learner.follow(times=len(episodes.luck))
         returns[group] = episodes.trajectories().discounted_rewards(discount)
-        losses[group] = np.mean(group_losses) if group_losses else np.nan
-    tell(1.0, DONE)
-    curve = TrainingCurve(returns, exploration, losses, learner.transitions, learner.gradient_steps)
-    return TrainedPolicy(QPolicy(agent, learner.online.eval(), rules, name, returns), curve)
+    return QPolicy(agent, learner.online.eval(), rules, name, returns)
 
 
-def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array, noise: Array | None) -> list[float]:
-    """Play these episodes to their end, learning after each round; the losses of the gradient steps."""
-    losses: list[float] = []
+def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array, noise: Array | None) -> None:
+    """Play these episodes to their end, learning after each round."""
     living = np.arange(len(exploration))
     states = episodes.states()
     while states:
@@ -262,10 +234,8 @@ def _play_and_learn(learner: "_Learner", episodes: Episodes, exploration: Array,
         following = iter(next_states)
         for state, action, reward, on in zip(states, actions, rewards.tolist(), continues.tolist(), strict=True):
             learner.replay.add(Transition(state, action, reward, next(following) if on else None))
-        learner.transitions += len(states)
-        losses += learner.learn(len(states))
+        learner.learn(len(states))
         states, living = next_states, living[continues]
-    return losses
 
 
 class _Learner:
@@ -283,22 +253,19 @@ class _Learner:
         self.optimiser = torch.optim.Adam(self.online.parameters(), lr=settings.learning_rate, fused=True)
         self.replay = Replay(settings.replay)
         self.rng = named_generator(f"{name} replay", settings.seed)
-        self.transitions = self.gradient_steps = 0
+        self.gradient_steps = 0
 
-    def learn(self, transitions: int) -> list[float]:
-        """Make the gradient steps due after some new transitions; returns their losses."""
-        if len(self.replay) < self.settings.warm_up:
-            return []
-        return [self.step() for _ in range(transitions * self.settings.steps_per_transition)]
+    def learn(self, transitions: int) -> None:
+        """Make the gradient steps due after some new transitions."""
+        if len(self.replay) >= self.settings.warm_up:
+            for _ in range(transitions * self.settings.steps_per_transition):
+                self._step()
 
-    def step(self) -> float:
-        """One gradient step on a batch of the replay; returns the loss before it."""
-        losses: list[Tensor] = []
+    def _step(self) -> None:
+        """One gradient step on a batch of the replay."""
 
         def batch_loss() -> Tensor:
-            batch = self.replay.sample(self.settings.batch, self.rng)
-            losses.append(self.loss(self.online, self.target, batch, self.rng))
-            return losses[0]
+            return self.loss(self.online, self.target, self.replay.sample(self.settings.batch, self.rng), self.rng)
 
         gradient_steps(self.optimiser, batch_loss, 1, longest_gradient=self.settings.longest_gradient)
         self.gradient_steps += 1
@@ -307,7 +274,6 @@ class _Learner:
                 self.target.load_state_dict(self.online.state_dict())
         elif self.settings.follow_each == "step":
             self.follow()
-        return float(losses[0].detach())
 
     @torch.no_grad()
     def follow(self, times: int = 1) -> None:

@@ -1,6 +1,5 @@
 """`peerfront check`, `convert` and `example`: a study's file and what is wrong in it, other formats, a made-up one."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,15 +8,16 @@ import typer
 from peerfront.cli import options
 from peerfront.cli.options import claim, number, output, schema_in, study_in
 from peerfront.cli.screen import cell, new_screen, show, show_written, tell
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.shown import visible
 from peerfront.words.language import marked, n_people, say, say_n
 from peerfront.words.result_files import CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from peerfront.data.study import Study, Summary
-    from peerfront.data.study_schema import StudySchema
-    from peerfront.foundation.messages import Message
+    from peerfront.data.study import Study
     from peerfront.words.study_check import Section
 
 _LONGEST = 600  # characters of a fault shown
@@ -49,9 +49,6 @@ def check_command(
     Where there are dates, it says which coupons are open, expired and used, and who waits, on the last of them or on
     the day of --as-of.
     """
-    from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.messages import Remedy
-
     names = CHECK_FILES if schema is None else tuple(name for name in CHECK_FILES if name != SCHEMA_FILE)
     if out is not None:
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema))
@@ -64,6 +61,7 @@ def check_command(
     from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.study import summarise
     from peerfront.data.study_schema import history_of
+    from peerfront.words import study_check
 
     saved = schema_in(schema)
     if sheet is not None:
@@ -82,7 +80,19 @@ def check_command(
         study_schema, reasons, notes = allowed.schema, allowed.reasons, allowed.notes
     history_of(study, study_schema)  # a value that fit would refuse is refused here
     summary = summarise(study)
-    _print_report(study, summary, study_schema, reasons, notes, guessed=saved is None)
+    console = new_screen()
+    console.print(cell(study_check.heading(study), "bold"))
+    block = "█" if console.encoding.startswith("utf") else "#"
+    sections = study_check.check_sections(study, summary, study_schema, reasons, guessed=saved is None, block=block)
+    for section in sections:
+        _print_section(console, section)
+    for text in study_check.left_out_notes(reasons):
+        console.print(cell(text))
+    for warning in notes:
+        console.print(cell(marked(warning), style="yellow"))
+    _print_problems(console, study)
+    console.print()
+    console.print(cell(study_check.verdict(summary), style="bold"))
     if waiting is not None:
         n = write_waiting(waiting, study)
         show("")
@@ -103,38 +113,10 @@ def check_command(
 def _check_workbook(file: Path, sheet: str) -> None:
     """Refuse the name of a sheet for a file that has none."""
     from peerfront.data.read.sheets import holds_sheets
-    from peerfront.foundation.errors import SettingError
-    from peerfront.foundation.messages import Remedy
-    from peerfront.foundation.text_files import file_bytes
+    from peerfront.foundation.files import file_bytes
 
     if not holds_sheets(file_bytes(file)):
         raise SettingError("sheets.no_workbook", path=file, sheet=Remedy("sheet", sheet))
-
-
-def _print_report(
-    study: "Study",
-    summary: "Summary",
-    schema: "StudySchema",
-    reasons: Mapping[str, "Message"],
-    notes: tuple["Message", ...],
-    *,
-    guessed: bool,
-) -> None:
-    """Print everything, in the order in which questions come up."""
-    from peerfront.words import study_check
-
-    console = new_screen()
-    console.print(cell(study_check.heading(study), "bold"))
-    block = "█" if console.encoding.startswith("utf") else "#"
-    for section in study_check.check_sections(study, summary, schema, reasons, guessed=guessed, block=block):
-        _print_section(console, section)
-    for text in study_check.left_out_notes(reasons):
-        console.print(cell(text))
-    for warning in notes:
-        console.print(cell(marked(warning), style="yellow"))
-    _print_problems(console, study)
-    console.print()
-    console.print(cell(study_check.verdict(summary), style="bold"))
 
 
 def _print_section(console: "Console", section: "Section") -> None:
@@ -167,7 +149,6 @@ def _print_problems(console: "Console", study: "Study") -> None:
     from rich import box
     from rich.table import Table
 
-    from peerfront.foundation.shown import visible
     from peerfront.words.study_check import problem_kinds
 
     console.print()
@@ -205,8 +186,6 @@ def convert_command(
     convert guesses as check does.
     """
     from peerfront.data.writers import WRITERS, write_study
-    from peerfront.foundation.errors import UnknownName
-    from peerfront.foundation.messages import note
 
     if to not in WRITERS:
         raise UnknownName(note("formats.to_write"), to, WRITERS)

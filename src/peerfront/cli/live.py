@@ -20,8 +20,9 @@ from peerfront.cli.live_records import (
 )
 from peerfront.cli.options import number, text
 from peerfront.cli.screen import show, tell
+from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Remedy, note
-from peerfront.words.language import Text, say
+from peerfront.words.language import LANGUAGES, Text, say
 
 T = TypeVar("T", int, str)
 PORT = Annotated[int, number("The port on which the server listens.")]
@@ -82,11 +83,9 @@ def init_command(
     What is not given as an option and has no default is asked for. Everything can be changed later on the settings
     page. There is no default password: the manager follows the link and chooses one.
     """
-    from peerfront.foundation.errors import SettingError, UnknownName
     from peerfront.web.live.folder import HOST_FORM, LiveFolder, Serving, is_host
     from peerfront.web.live.operations.opening import new_folder
     from peerfront.web.live.rules.study_settings import Settings
-    from peerfront.words.language import LANGUAGES
 
     if language not in LANGUAGES:
         raise UnknownName(note("live_command.language"), language, LANGUAGES)
@@ -134,8 +133,6 @@ def _show_other_port(tls: bool) -> None:
 
 def _asked(what: Text, given: T | None, option: str, kind: type[T]) -> T:
     """An answer that was given as an option, or is typed now."""
-    from peerfront.foundation.errors import SettingError
-
     if given is not None:
         return given
     if not sys.stdin.isatty():

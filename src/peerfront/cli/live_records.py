@@ -13,6 +13,7 @@ import typer
 from peerfront.cli import options
 from peerfront.cli.options import claim, number, out_path, output, schema_in, study_in
 from peerfront.cli.screen import show, tell
+from peerfront.foundation.errors import DataFileError, MissingExtra, OutputExists, SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.words.language import say
 
@@ -28,7 +29,6 @@ def live_command(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def checked(*arguments: Any, **options: Any) -> None:
-        from peerfront.foundation.errors import DataFileError, MissingExtra
 
         if any(find_spec(name) is None for name in _EXTRA):
             raise MissingExtra("peerfront live", "live")
@@ -104,8 +104,6 @@ def backup_command(
     with_keys: Annotated[Path | None, output("Also copy the secret keys, to another place.")] = None,
 ) -> None:
     """Write a back-up while the server runs: one file with everything but the secret keys."""
-    from peerfront.foundation.errors import OutputExists, SettingError
-
     if keep is not None and keep < 1:
         raise SettingError("live_command.keep", remedy=Remedy("keep", keep))
     if with_keys is not None and with_keys.exists():

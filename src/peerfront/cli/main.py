@@ -12,13 +12,10 @@ import typer
 
 from peerfront import __version__
 from peerfront.cli.check import check_command, convert_command, example_command
-from peerfront.cli.design_command import design_command
-from peerfront.cli.estimate import estimate_command
-from peerfront.cli.fit import fit_command
-from peerfront.cli.forecast_command import backtest_command, forecast_command
+from peerfront.cli.estimate import design_command, estimate_command
+from peerfront.cli.forecast_command import backtest_command, forecast_command, report_command
 from peerfront.cli.live import app_command, live_app
-from peerfront.cli.plan import plan_command
-from peerfront.cli.report_command import report_command
+from peerfront.cli.plan import fit_command, plan_command
 from peerfront.cli.research import (
     compare_command,
     policies_command,

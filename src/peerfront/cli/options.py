@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import DONE, Message, Progress
 from peerfront.foundation.shown import visible_message
 from peerfront.words.language import Text, say
 
@@ -18,12 +20,11 @@ if TYPE_CHECKING:
 
     from peerfront.data.study import Study
     from peerfront.data.study_schema import StudySchema
-    from peerfront.foundation.messages import Message, Progress
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
-NOTHING_WRITTEN = say("Stopped. Nothing was written.")
+_NOTHING_WRITTEN = say("Stopped. Nothing was written.")
 
 
 def number(help: str) -> Any:
@@ -43,8 +44,6 @@ def output(help: str) -> Any:
 
 def out_path(typed: str) -> Path:
     """An output as it was typed: Path("") would be the folder one is in."""
-    from peerfront.foundation.errors import SettingError
-
     if not str(typed).strip():
         raise SettingError("commands.out_is_empty")
     return Path(typed)
@@ -228,7 +227,6 @@ def claim(
     make_folder: bool = True,
 ) -> None:
     """Hold an output until the command has ended; refuse one that cannot be written, before any work."""
-    from peerfront.foundation.errors import SettingError
     from peerfront.foundation.files import claimed
 
     if out is None:
@@ -269,19 +267,19 @@ def study_in(
     return study if as_of is None else study.as_of(as_of)
 
 
-def kept_in(out: Path) -> Text:
+def kept_in(out: Path | None) -> Text:
     """What Ctrl-C leaves of work that can be resumed."""
+    if out is None:
+        return _NOTHING_WRITTEN
     return say("Stopped. What is done is kept in {out}. Repeat the command with --resume to go on.", out=out)
 
 
 @contextmanager
-def shown_progress(stopped: Text = NOTHING_WRITTEN) -> "Iterator[Progress]":
+def shown_progress(stopped: Text = _NOTHING_WRITTEN) -> "Iterator[Progress]":
     """Show a bar with the share that is done and what is being done, from the first report on.
 
     After Ctrl-C say what was kept, which is nothing if no other sentence is given.
     """
-    from peerfront.foundation.messages import DONE
-
     try:
         with _bar() as bar:
             task = None

@@ -1,4 +1,4 @@
-"""`peerfront plan`: this round's coupon sheet."""
+"""`peerfront fit` and `peerfront plan`: learn from a study how people refer, and make this round's coupon sheet."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import claim, heading_of, number, order_of, output
+from peerfront.cli.options import claim, heading_of, number, order_of, output, schema_in, shown_progress, study_in, text
 from peerfront.cli.screen import cell, new_screen, show, tell
+from peerfront.foundation.errors import SettingError
 from peerfront.words.language import Text, marked, say
 from peerfront.words.result_files import curve_file, write_sheet
 
@@ -16,6 +17,78 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 _WIDE = 120  # characters of a window that has room for reasons
+
+
+def fit_command(
+    context: typer.Context,
+    file: options.FILE,
+    out: Annotated[Path, output("Folder for the model; it holds nobody's row and no ids.")],
+    budget: Annotated[float, number("Most coupons that are left to give out.")],
+    discount: Annotated[float, typer.Option(help="Worth of a recruit a round later; 1 for the same.")] = 1.0,
+    rounds: Annotated[float, number("Most rounds that are left, this one included.")] = 5,
+    max_per_person: Annotated[
+        float | None, number("Most coupons for one person; otherwise 3, or fewer if hardly anybody in the study had 3.")
+    ] = None,
+    round_cap: Annotated[float | None, number("Most coupons in one round.")] = None,
+    people: Annotated[
+        float | None,
+        number("About how many people wait for coupons at once; otherwise those with open coupons, or 20."),
+    ] = None,
+    response: Annotated[
+        str,
+        text(
+            "STORY",
+            "What a coupon does, if you know it: capacity (one coupon works almost as well as three), per_coupon (each "
+            "coupon is used on its own); auto lets the study say.",
+        ),
+    ] = "auto",
+    seed: options.SEED = 0,
+    schema: options.SCHEMA = None,
+    accept_gain: Annotated[
+        bool,
+        typer.Option(
+            "--accept-gain", help="Go on although the columns predict recruits too well to have been known before."
+        ),
+    ] = False,
+    as_of: options.AS_OF = None,
+    prior: options.PRIOR = None,
+    strict: options.STRICT = False,
+    overwrite: options.OVERWRITE = False,
+) -> None:
+    """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
+
+    --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
+    guesses as check does. Columns that hold what came of the coupons stop it; a column that only looks so, and was
+    known before, is used if its block in the schema says use = true. Where there are dates, coupons that are still open
+    count for as long as they were out, on the last date of the file or on the day of --as-of.
+
+    --prior names models of earlier studies. They count as far as they agree with each other and with this study, and a
+    study of a dozen people can be fitted with them.
+    """
+    from peerfront.study.artifacts import claimed_target
+
+    context.with_resource(claimed_target(out, overwrite))
+    from peerfront.study.fit_settings import USUAL, FitSettings
+    from peerfront.study.model import fit, load
+
+    settings = FitSettings(
+        budget, discount, rounds, USUAL if max_per_person is None else max_per_person, round_cap, people, seed,  # type: ignore[arg-type] # checked there
+        response=response, accept_gain=accept_gain,
+    )  # fmt: skip
+    saved = schema_in(schema)
+    earlier = [load(folder) for folder in prior or ()]
+    study = study_in(file, saved, strict=strict, as_of=as_of)
+    with shown_progress() as progress:
+        fitted = fit(study, saved, settings, prior=earlier, progress=progress)
+    fitted.save(out, overwrite=overwrite)
+    for line in fitted.summary.lines():
+        show(line)
+    show("")
+    tell(
+        "Written to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {budget}",
+        out=str(out),
+        budget=settings.budget,
+    )
 
 
 def plan_command(
@@ -76,8 +149,6 @@ def plan_command(
     --out sheet.xlsx writes a workbook that prints on A4 or Letter, headed by --study, --date and --round, with room for
     the numbers of the coupons, the date and initials; --out sheet.pdf the same pages as a PDF.
     """
-    from peerfront.foundation.errors import SettingError
-
     files = out or []
     if overwrite and not files:
         raise SettingError("commands.overwrite_needs_out")

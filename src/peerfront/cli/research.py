@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import NOTHING_WRITTEN, kept_in, output, shown_progress
-from peerfront.cli.screen import cell, new_screen, tell
-from peerfront.words.language import joined, say
+from peerfront.cli.options import kept_in, output, shown_progress
+from peerfront.cli.screen import cell, new_screen, show_result, tell
+from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.messages import note
+from peerfront.foundation.shown import visible
+from peerfront.words.language import Text, joined, say
+from peerfront.words.result_table import ResultTable
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
     from peerfront.foundation.settings import Option
-    from peerfront.words.result_table import ResultTable
 
 _FIELDS_SHOWN = 60
 _ENDINGS = {
@@ -31,12 +34,11 @@ def worlds_command(
 ) -> None:
     """List the worlds a policy can be tested in, or describe one."""
     from peerfront.foundation.settings import Spec
-    from peerfront.foundation.shown import visible
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
 
     console = new_screen()
     if name is None:
-        print_list(console, say("world"), {key: entry.summary for key, entry in WORLDS.items()})
+        print_list(say("world"), {key: entry.summary for key, entry in WORLDS.items()})
         console.print(str(say("Describe one with {command}.", command="peerfront worlds NAME")))
         return
     spec = Spec.parse(name)
@@ -64,19 +66,14 @@ def policies_command() -> None:
     """List the policies that can play, with their settings."""
     from peerfront.experiments.policies import POLICIES
 
+    print_list(say("policy"), {name: entry.summary for name, entry in POLICIES.items()})
     console = new_screen()
-    print_list(console, say("policy"), {name: entry.summary for name, entry in POLICIES.items()})
     for name, entry in POLICIES.items():
         print_options(console, name, entry.options)
 
 
-def print_list(console: "Console", kind: object, summaries: Mapping[str, object]) -> None:
-    from rich.table import Table
-
-    table = Table(str(kind), str(say("what it is")))
-    for name, summary in summaries.items():
-        table.add_row(name, cell(summary))
-    console.print(table)
+def print_list(kind: Text, summaries: Mapping[str, object]) -> None:
+    show_result([ResultTable(Text(""), (kind, say("what it is")), tuple(summaries.items()), n_names=2)], ())
 
 
 def print_options(console: "Console", name: str, options: Mapping[str, "Option"]) -> None:
@@ -102,12 +99,11 @@ def simulate_command(
 ) -> None:
     """Play one episode and print its rounds as a table."""
     import numpy as np
-    from rich.table import Table
 
     from peerfront.experiments.comparison import Comparison, Task, episode_luck, prepared_policy
     from peerfront.foundation.settings import whole_number
     from peerfront.problem import Ending, Round, Rules, rollout
-    from peerfront.problem.limits import MOST_EPISODES
+    from peerfront.problem.state import MOST_EPISODES
 
     rules = Rules(budget, people, rounds, max_per_person, max_per_round)  # type: ignore[arg-type] # checked there
     whole_number("episode", episode, 0, MOST_EPISODES - 1)
@@ -115,22 +111,10 @@ def simulate_command(
     task = Task(world, draw, policy, (discount,))
     testing_world, player = prepared_policy(comparison, task, discount)
 
-    title = say(
-        "{policy} in {world}, draw {draw}, episode {episode}",
-        policy=player.name,
-        world=world,
-        draw=draw,
-        episode=episode,
-    )
-    table = Table(title=cell(title), title_justify="left")
-    for heading in (say("round"), say("people"), say("coupons"), say("given")):
-        table.add_column(str(heading), justify="right", no_wrap=True)
-    table.add_column(str(say("to people, coupons each")))
-    for heading in (say("recruits"), say("reward so far")):
-        table.add_column(str(heading), justify="right", no_wrap=True)
+    rows: list[tuple[object, ...]] = []
     left, reward = rules.budget, 0.0
 
-    def show(played: Round) -> None:
+    def watch(played: Round) -> None:
         nonlocal left, reward
         recruits = int(played.referrals.recruits.sum())
         reward += recruits * discount**played.number
@@ -139,24 +123,25 @@ def simulate_command(
         shares = ", ".join(f"{n} x {k}" for k, n in zip(amounts[::-1], counts[::-1], strict=True) if k)
         nobody = int((played.coupons == 0).sum())
         both = joined([shares, say("{n} none", n=nobody) if nobody else ""], "; ")
-        row = (played.number, len(played.crowd), left, given, both, recruits, f"{reward:.2f}")
-        table.add_row(*map(str, row))
+        rows.append((played.number, len(played.crowd), left, given, both, recruits, f"{reward:.2f}"))
         left -= given
 
-    result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=show)
-    console = new_screen()
-    console.print(table)
-    total, ending = int(result.total_recruits[0]), Ending(int(result.ending[0])).name
+    result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
+    where = {"policy": player.name, "world": world, "draw": draw, "episode": episode}
+    title = say("{policy} in {world}, draw {draw}, episode {episode}", **where)
+    given_out = (say("coupons"), say("given"), say("to people, coupons each"))
+    headings = (say("round"), say("people"), *given_out, say("recruits"), say("reward so far"))
     summary = say(
         "{recruits} recruits with {coupons} coupons in {rounds} rounds; reward {reward:.2f} at discount {discount:g}.",
-        recruits=total,
+        recruits=int(result.total_recruits[0]),
         coupons=rules.budget - left,
         rounds=int(result.rounds[0]),
         reward=reward,
         discount=discount,
     )
-    console.print(cell(joined([summary, _ENDINGS[ending]])))
-    console.print(cell(say("coupons: left at the start of the round; 3 x 4: three people get four each."), "dim"))
+    legend = say("coupons: left at the start of the round; 3 x 4: three people get four each.")
+    ending = _ENDINGS[Ending(int(result.ending[0])).name]
+    show_result([ResultTable(title, headings, tuple(rows), n_names=0)], [joined([summary, ending]), legend])
 
 
 def compare_command(
@@ -215,8 +200,6 @@ def compare_command(
         draws_from,
     )
     from peerfront.experiments.comparison_run import Workers, run_comparison
-    from peerfront.foundation.errors import SettingError, UnknownName
-    from peerfront.foundation.messages import note
     from peerfront.foundation.settings import Spec
     from peerfront.problem import Rules
     from peerfront.words.comparison_words import difference_tables, mean_tables
@@ -240,10 +223,7 @@ def compare_command(
     if resume and overwrite:
         raise SettingError("comparison.resume_or_overwrite")
 
-    stopped = NOTHING_WRITTEN
-    if out is not None:
-        stopped = kept_in(out)
-    with shown_progress(stopped) as progress:
+    with shown_progress(kept_in(out)) as progress:
         results = run_comparison(
             comparison,
             out,
@@ -260,7 +240,7 @@ def compare_command(
         tell("\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md")
 
 
-def terminal_table(table: "ResultTable") -> "Group":
+def terminal_table(table: ResultTable) -> "Group":
     """A table below its title; intervals stand below their means, so that it is narrower."""
     from rich import box
     from rich.console import Group
@@ -307,7 +287,6 @@ def reproduce_command(
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
     from peerfront.experiments.comparison_run import Workers
     from peerfront.experiments.reproduction import claimed_folder_of, reproduce, reproduction_plan
-    from peerfront.foundation.errors import SettingError
     from peerfront.words.reproduction_report import write_reproduction
 
     if quick and full:

@@ -9,6 +9,8 @@ import typer
 from peerfront.cli import options
 from peerfront.cli.options import number, shown_progress, text
 from peerfront.cli.screen import cell, new_screen, show, show_result, tell
+from peerfront.foundation.errors import SettingError
+from peerfront.words.language import Text, marked, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +64,6 @@ def week_command(
     Options are kept from week to week, so that from the second week on `peerfront week FILE` is enough. Everything is
     written to a new folder below the study's, and every decision to its log; nothing is ever overwritten.
     """
-    from peerfront.foundation.errors import SettingError
     from peerfront.foundation.settings import calendar_day
     from peerfront.study.week import WeekRequest, run_week, undo_week
 
@@ -103,7 +104,6 @@ def _show(result: "WeekResult") -> None:
     """Print the sections, with the sheet below "This week", and the files that were written."""
     from rich.padding import Padding
 
-    from peerfront.words.language import marked
     from peerfront.words.week_words import DETAILS, THIS_WEEK, files_written, log_line, sections_of
 
     screen = new_screen()
@@ -132,7 +132,6 @@ def _show(result: "WeekResult") -> None:
 
 
 def _print_sheet(table: "pd.DataFrame") -> None:
-    from peerfront.words.language import Text, say
     from peerfront.words.result_table import ResultTable
 
     if not len(table):

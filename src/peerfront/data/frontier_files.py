@@ -18,9 +18,9 @@ from peerfront.data.read.sheets import holds_sheets, sheet_of
 from peerfront.data.reading import MOST_KNOWN, fault_of
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier

@@ -7,10 +7,11 @@ was made of the row. `ReadSettings.strict` stops at warnings too.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import Note
 from peerfront.foundation.messages import Lines, Message, Remedy, Severity, note
-from peerfront.foundation.text_files import Note
 
 ERROR = Severity.ERROR
 WARNING = Severity.WARNING
@@ -86,17 +87,12 @@ class Problem:
 
 def noted(notes: Iterable[Note], codes: Collection[str] = ()) -> tuple[Problem, ...]:
     """Turn the notes of a table's reader into problems; `codes` are columns that decide who recruited whom."""
-    worse = {"cell-without-value": "code-without-value"}
-    return tuple(
-        Problem(
-            worse.get(each.kind, each.kind) if each.column in codes else each.kind,
-            each.row,
-            "",
-            each.message,
-            each.column,
-        )
-        for each in notes
-    )
+    problems = []
+    for each in notes:
+        of_code = each.kind == "cell-without-value" and each.column in codes
+        kind = "code-without-value" if of_code else each.kind
+        problems.append(Problem(kind, each.row, "", each.message, each.column))
+    return tuple(problems)
 
 
 class FaultyStudy(DataFileError):
@@ -142,17 +138,12 @@ def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: boo
         note("problems.to_do", title=KINDS[kind].title, remedy=KINDS[kind].remedy)
         for kind in dict.fromkeys(problem.kind for problem in listed)
     ]
-    arguments = {
-        "source": source,
-        "count": _count(errors, len(stopping) - errors),
-        "faults": Lines(faults),
-        "remedies": Lines(remedies),
-    }
+    arguments: dict[str, Any] = {"source": source, "count": _count(errors, len(stopping) - errors)}
+    arguments |= {"faults": Lines(faults), "remedies": Lines(remedies)}
     if errors:
         raise FaultyStudy(Message("problems.stop", arguments, ERROR), ordered)
-    raise FaultyStudy(
-        Message("problems.stop_strictly", {**arguments, "strict": Remedy("strict", True)}, ERROR), ordered
-    )
+    arguments["strict"] = Remedy("strict", True)
+    raise FaultyStudy(Message("problems.stop_strictly", arguments, ERROR), ordered)
 
 
 def _count(errors: int, warnings: int) -> Message:

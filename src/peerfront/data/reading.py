@@ -25,9 +25,9 @@ from peerfront.data.read.sheets import holds_sheets, sheet_of
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import still_open
 from peerfront.foundation.errors import PeerfrontError, SettingError
+from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import Message, Remedy
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.trees import NOBODY, Trees, trees_of
 from peerfront.foundation.typed_values import read_numbers

@@ -14,8 +14,8 @@ from peerfront.data.columns.column_names import MEANING
 from peerfront.data.read.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
+from peerfront.foundation.files import file_bytes
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.text_files import file_bytes
 
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = (

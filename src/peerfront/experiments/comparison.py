@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.files import is_ordinary
 from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
@@ -29,9 +30,8 @@ from peerfront.foundation.settings import (
     truth,
     whole_number,
 )
-from peerfront.foundation.text_files import is_ordinary
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
-from peerfront.problem.limits import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
+from peerfront.problem.state import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import make_world, world_entry
 
 if TYPE_CHECKING:

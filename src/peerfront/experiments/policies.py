@@ -47,7 +47,7 @@ from peerfront.problem import (
     ask_many,
     with_independent_referrals,
 )
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
 
 if TYPE_CHECKING:
@@ -332,15 +332,15 @@ def _trained(
         learning = replace(learning, episodes=episodes)
     trained_at = preparation.discount if discount is None else discount
     trained = fit(preparation.planning_world, preparation.rules, trained_at, replace(settings, learning=learning))
-    last = trained.curve.returns[-max(1, learning.episodes // 5) :].mean()
+    last = trained.learning_returns[-max(1, learning.episodes // 5) :].mean()
     name = note(
         "prepared_policy.trained",
-        name=trained.policy.name,
+        name=trained.name,
         episodes=learning.episodes,
         discount=trained_at,
         last=float(last),
     )
-    policy: Policy = replace(trained.policy, name=in_english(name))
+    policy: Policy = replace(trained, name=in_english(name))
     return policy
 
 

@@ -32,9 +32,9 @@ from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import Note, is_encrypted
 from peerfront.foundation.messages import note
 from peerfront.foundation.spreadsheets import as_typed
-from peerfront.foundation.text_files import Note, is_encrypted
 from peerfront.foundation.text_tables import MOST_CELLS, Book, TextTable, table_of
 
 LARGEST_UNPACKED = 300 * 2**20

@@ -23,9 +23,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.files import Note, decoded, file_bytes
 from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.spreadsheets import as_typed
-from peerfront.foundation.text_files import Note, decoded, file_bytes
 
 # Tables of blanks -------------------------------------------------------------------------------------------------
 

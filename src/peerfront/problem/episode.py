@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
-from peerfront.problem.limits import check_size
-from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
+from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible, check_size
 from peerfront.problem.world import Crowd, Referrals, World
 
 _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's

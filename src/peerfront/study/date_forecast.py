@@ -20,7 +20,7 @@ from peerfront.foundation.messages import Message, Progress, Readable, Remedy, S
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.problem.limits import MOST_EPISODES
+from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, expected_to_come

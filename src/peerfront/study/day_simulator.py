@@ -22,7 +22,7 @@ from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.foundation.settings import at_least, check_fields, optional, positive
 from peerfront.models.returns.coupons_seen import sample_returns
 from peerfront.problem import Crowd
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels
 from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
 from peerfront.study.study_state import SharesLeft, Standing

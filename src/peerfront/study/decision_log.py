@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.files import write_csv
+from peerfront.foundation.files import decoded, file_bytes, is_workbook, write_csv
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.foundation.text_files import decoded, file_bytes, is_workbook
 from peerfront.foundation.text_tables import TextTable, read_table
 from peerfront.foundation.typed_values import typed_number
 from peerfront.study.study_folder import LOG, StudyFolder

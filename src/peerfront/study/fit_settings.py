@@ -18,7 +18,7 @@ from peerfront.foundation.settings import (
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
 from peerfront.gfp.surrogate import SurrogateSettings
 from peerfront.problem import Rules
-from peerfront.problem.limits import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
+from peerfront.problem.state import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
 
 USUAL = "usual"
 AUTO = "auto"

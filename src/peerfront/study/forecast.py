@@ -20,7 +20,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.problem import Frontier, Policy, Rules, Trajectories, World, rollout
-from peerfront.problem.limits import MOST_EPISODES
+from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast_tables import round_summary, rounds_table, story_means, story_row
 from peerfront.study.orders import PlanOrder, task_of

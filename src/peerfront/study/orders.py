@@ -21,7 +21,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.gfp.learning import smaller_problem
 from peerfront.problem import Frontier, Rules, State
-from peerfront.problem.limits import MOST_COUPONS, MOST_ROUNDS_LEFT
+from peerfront.problem.state import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.study.artifacts import Fit
 
 AUTO = "auto"

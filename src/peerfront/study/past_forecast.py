@@ -30,7 +30,7 @@ from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_fit import fit_return_times
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier, History
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_calendar import coupons_seen
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay

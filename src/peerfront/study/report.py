@@ -20,7 +20,7 @@ from peerfront.foundation.messages import Message, Progress, note, part_of, sile
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
 from peerfront.foundation.stored import rounded_count
 from peerfront.problem import Frontier, History, Rules
-from peerfront.problem.limits import MOST_EPISODES
+from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import exposure_of, why_undated
 from peerfront.study.coupon_sheet import CouponSheet, Heading

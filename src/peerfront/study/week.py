@@ -24,7 +24,7 @@ from peerfront.foundation.files import claimed_folder, write_text
 from peerfront.foundation.messages import DONE, Progress, Readable, Remedy, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_sheet import Heading, study_name
 from peerfront.study.study_folder import SCHEMA, StudyFolder, Week, check_is_folder
 from peerfront.study.week_changes import (

@@ -26,7 +26,7 @@ from peerfront.foundation.settings import (
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.gfp.lottery import person_luck
 from peerfront.problem import Frontier
-from peerfront.problem.limits import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_calendar import why_undated
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.date_forecast import DateForecast, forecast_by_date

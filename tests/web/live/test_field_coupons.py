@@ -28,7 +28,7 @@ from peerfront.web.live.rules.requests import (
     VoidCoupon,
 )
 from peerfront.web.live.screens.handing_out import Preview
-from peerfront.web.pages.qr import qr_picture
+from peerfront.web.live.screens.page_words import qr_picture
 
 
 def _approve_same_for_all(study: FieldStudy, **coupons: int) -> None:

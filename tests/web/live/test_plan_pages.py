@@ -21,7 +21,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
 from peerfront.web.live.screens.page_words import chance
-from peerfront.web.live.screens.plan_history import curve_of, differences
+from peerfront.web.live.screens.plan_page import curve_of, differences
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import speaking
 

@@ -35,10 +35,10 @@ def test_a_page_estimates_as_the_command_does_and_the_audit_notes_it() -> None:
     (one,) = made.outcomes
     rows = page.context["rows"]
     assert len(rows) == len(made.table)
-    assert {row.estimator for row in rows if row.best} == {one.verdict.best}
+    assert {row["estimator"] for row in rows if row["best"]} == {one.verdict.best}
     best = one.best[one.best["group"] == "everybody"].iloc[0]
-    shown = next(row for row in rows if row.best and row.what == best["category"])
-    assert shown.estimate.startswith(f"{100 * best['estimate']:.1f}")
+    shown = next(row for row in rows if row["best"] and row["what"] == best["category"])
+    assert shown["estimate"].startswith(f"{100 * best['estimate']:.1f}")
     assert "--" not in page.content.decode().split("<main")[1].split("<form")[0]  # no options of commands
     notes = [link_of(each).event.fact for each in models.Event.objects.filter(kind="action_noted")]
     assert [dict(note.details) for note in notes] == [{"outcome": "hiv", "by": "gender", "population": "5000"}]
@@ -75,4 +75,4 @@ def test_a_part_of_the_page_says_when_it_is_done() -> None:
     part = client.get(address, headers={"X-Part": "yes"}).content.decode()
     assert "data-done" in part
     assert "<html" not in part
-    assert client.get(address).context["rows"][0].what == "Mean"
+    assert client.get(address).context["rows"][0]["what"] == "Mean"

@@ -31,7 +31,7 @@ def test_people_are_filtered_by_state_site_and_search() -> None:
     client = study.client(Role.COORDINATOR)
 
     def listed(**query):
-        return {each.person for each in client.get("/people/", query).context["people"]}
+        return {each.person for each in client.get("/people/", query).context["page"]}
 
     assert listed(show="waiting") == waiting_people()
     assert listed(show="withdrawn") == {gone.person}
@@ -42,9 +42,9 @@ def test_people_are_filtered_by_state_site_and_search() -> None:
     assert listed(site="south", show="seeds") == {"s002", "s004", "s006"}
     page = client.get("/people/").context
     assert page["everybody"] == models.Person.objects.count()
-    newest = page["people"][0]
+    newest = page["page"][0]
     assert newest.person == "fresh"
-    recruits = {each.person: each.recruits for each in client.get("/people/", {"show": "seeds"}).context["people"]}
+    recruits = {each.person: each.n_recruits for each in client.get("/people/", {"show": "seeds"}).context["page"]}
     assert recruits["s001"] == models.Person.objects.filter(recruiter="s001").count()
 
 
@@ -54,9 +54,9 @@ def test_somebody_of_a_site_sees_its_people_alone(role) -> None:
     study = PlayedStudy().play(weeks=3)
     contacts.write_contact("s001", {"name": "Zenobia"})
     client = study.client(role, "south")
-    shown = client.get("/people/?site=north").context["people"]
-    assert {each.site for each in shown} == {"South street"}
-    assert client.get("/people/", {"search": "s001"}).context["page"].count == 0
+    shown = client.get("/people/?site=north").context["page"]
+    assert {each.site.name for each in shown} == {"South street"}
+    assert client.get("/people/", {"search": "s001"}).context["page"].paginator.count == 0
     pages = ("", "coupons/", "correct/", "withdraw/", "erase/", "contact/", "contact/write/", "contact/delete/")
     for page in pages:
         for ask in (client.get, client.post):
@@ -82,11 +82,11 @@ def test_the_page_of_a_person_tells_all_that_is_recorded() -> None:
         assert question.text in text
     assert dict(person.answers)["housing"] in text
     assert len(page.context["coupons"]) == person.coupons
-    (decision,) = page.context["decisions"]
-    assert "as planned" in decision.reasons[0]
-    assert any("Probability" in line for line in decision.details)
+    ((_, reasons, details),) = page.context["decisions"]
+    assert "as planned" in reasons[0]
+    assert any("Probability" in line for line in details)
     recruits = set(models.Person.objects.filter(recruiter="s001").values_list("pk", flat=True))
-    assert {name for name, _, _ in page.context["recruits"]} == recruits
+    assert {each.person for each in page.context["recruits"]} == recruits
     analyst = study.client(Role.ANALYST).get("/people/s001/").content.decode()
     assert "withdraws" not in analyst
     assert "/coupons/K7" not in analyst  # an analyst may not open the board

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.cache import cache
 from hypothesis import given
 from hypothesis import strategies as st
 from played_study import PLAYED, PlayedStudy
@@ -13,10 +14,9 @@ from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon
 from peerfront.web.live.screens import progress_page
-from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve, day_ticks, ticks
+from peerfront.web.live.screens.charts import Expected, bars, day_curve, day_ticks, ticks
 from peerfront.web.live.screens.page_frame import study_or_404, today_of
-from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
-from peerfront.web.live.screens.progress_page import PICTURES
+from peerfront.web.live.screens.progress_page import FEWEST_COUPONS, PICTURES, returns_by_age, so_far, standings, weekly
 
 DAY = date(2026, 3, 2)
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -77,14 +77,15 @@ def test_dates_on_an_axis_are_few_and_between_its_ends(days) -> None:
 
 
 def test_charts_are_pictures_without_anything_from_elsewhere() -> None:
-    band = Band((DAY, DAY + timedelta(days=30)), (3.0, 9.0), (3.0, 5.0), (3.0, 15.0))
-    curve = DayCurve("A <title>", "words", "line", (DAY, DAY + timedelta(days=3)), (1.0, 3.0), band, "band", 12.0,
-                     "Target: 12", DAY + timedelta(days=40), "Last day")  # fmt: skip
-    for picture in (day_curve(curve), bars(Bars("B", "words", ("a<b",), (0.0,))), bars(Bars("B", "", (), ()))):
+    band = [Expected(DAY, 3.0, 3.0, 3.0), Expected(DAY + timedelta(days=30), 9.0, 5.0, 15.0)]
+    curve = day_curve("A <title>", "words", [(DAY, 1), (DAY + timedelta(days=3), 3)], "line", band=band,
+                      band_words="band", target=12, target_words="Target: 12", deadline=DAY + timedelta(days=40),
+                      deadline_words="Last day")  # fmt: skip
+    for picture in (curve, bars("B", "words", [("a<b", 0.0)]), bars("B", "", [])):
         drawn = ElementTree.fromstring(picture)
         assert drawn.get("role") == "img"
         assert all(text not in picture for text in ("href", "style=", "<script"))
-    points = ElementTree.fromstring(day_curve(curve)).find(f"{_SVG}polygon").get("points").split()
+    points = ElementTree.fromstring(curve).find(f"{_SVG}polygon").get("points").split()
     assert len(points) == 4
 
 
@@ -163,5 +164,5 @@ def test_numbers_of_a_large_study_are_kept_for_a_while(monkeypatch) -> None:
     before = client.get("/progress/").context["now"].people
     study.seed("another")
     assert client.get("/progress/").context["now"].people == before
-    monkeypatch.setattr(progress_page, "_LARGE_KEPT", -1.0)
+    cache.clear()  # a minute later
     assert client.get("/progress/").context["now"].people == before + 1

@@ -11,7 +11,7 @@ from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.chains import Forest, Recruited, placed, tree_svg
+from peerfront.web.live.screens.trees import Forest, Recruited, tree_svg
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -39,40 +39,39 @@ def test_chains_part_the_people_and_waves_count_recruitments(recruiters) -> None
     for n, above in enumerate(recruiters):
         assert forest.waves[f"p{n}"] == (0 if above is None else forest.waves[f"p{above}"] + 1)
     for chain in chains:
-        assert chain.people == forest.below(chain.root)
+        assert chain.people == len(list(forest.below(chain.root)))
 
 
 @given(forests(), st.integers(1, 40))
 def test_nobody_stands_on_another_and_recruiters_stand_among_their_recruits(recruiters, most) -> None:
     forest = _forest(recruiters)
-    root = forest.shown(forest.chains()[0].root, most)
-    people = placed(root)
-    assert len(people) == min(most, forest.below(root.person.person))
-    rows = {each.node.person.person: each.row for each in people}
-    for column in {each.column for each in people}:
-        own = sorted(each.row for each in people if each.column == column)
+    root = forest.chains()[0]
+    people = forest.shown(root.root, most)
+    assert len(people) == min(most, root.people)
+    places = {each.person.person: each for each in people}
+    for column in {each.wave for each in people}:
+        own = sorted(each.row for each in people if each.wave == column)
         assert all(later - sooner >= 1 - 1e-9 for sooner, later in pairwise(own))
     for each in people:
-        below = [rows[recruit.person.person] for recruit in each.node.recruits]
+        below = [places[recruit] for recruit in each.recruits]
         if below:
-            assert min(below) <= each.row <= max(below)
-        assert all(recruit.wave == each.node.wave + 1 for recruit in each.node.recruits)
-    shown = {each.node.person.person for each in people}
-    hidden = sum(each.node.hidden for each in people)
-    all_recruits = sum(len(forest.recruits.get(person, ())) for person in shown)
-    assert hidden == all_recruits - (len(shown) - 1)
+            assert min(recruit.row for recruit in below) <= each.row <= max(recruit.row for recruit in below)
+        assert all(recruit.wave == each.wave + 1 and recruit.recruiter_row == each.row for recruit in below)
+    hidden = sum(each.hidden for each in people)
+    all_recruits = sum(len(forest.recruits.get(person, ())) for person in places)
+    assert hidden == all_recruits - (len(places) - 1)
 
 
 def test_a_chain_of_ten_thousand_waves_can_be_drawn() -> None:
     forest = _forest([None, *range(9_999)])
     assert forest.chains()[0].waves == 9_999
-    assert len(placed(forest.shown("p0", 10_000))) == 10_000
+    assert len(forest.shown("p0", 10_000)) == 10_000
 
 
 def test_the_picture_is_one_and_hostile_names_stay_text() -> None:
     people = [Recruited("s<1>&\u202e", None, "x", START), Recruited("b", "s<1>&\u202e", "x", START, withdrawn=True)]
-    root = Forest(people).shown("s<1>&\u202e", 10)
-    picture = tree_svg(root, {each.person: "<north>" for each in people}, ("<north>",), "Site & more")
+    shown = Forest(people).shown("s<1>&\u202e", 10)
+    picture = tree_svg(shown, {each.person: "<north>" for each in people}, ("<north>",), "Site & more")
     drawn = ElementTree.fromstring(picture)
     texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[:2] == ["Site & more", "<north>"]

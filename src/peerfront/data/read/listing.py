@@ -6,7 +6,7 @@ not enough.
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_lowercase
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from peerfront.data.problems import Problem, noted
 from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedies, Remedy, note
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
 
@@ -228,43 +228,3 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
             columns[role] = (matches[0],)
             del plain[matches[0]]
     return {role: names for role, names in columns.items() if names}
-
-
-def layout_of(columns: Columns, source: str, header: Sequence[str], offer: Message | None = None) -> str:
-    """Return which of the two table layouts these columns make; an error ends with the `offer` of what to do."""
-    if "id" in columns and "own_coupon" in columns and "coupons" in columns:
-        return COUPONS
-    if "id" in columns and "recruiter" in columns:
-        return RECRUITER
-    absent = ("id",) if "recruiter" in columns else ("id", "own_coupon", "coupons")
-    raise _unclear(note("recognition.no_tree"), absent, columns, source, header, offer)
-
-
-def need_columns(
-    columns: Mapping[str, tuple[str, ...]],
-    roles: Sequence[str],
-    source: str,
-    header: Sequence[str],
-    offer: Message | None = None,
-) -> None:
-    """Raise an error that says which of the needed columns is missing, and how to name it."""
-    absent = [role for role in roles if role not in columns]
-    if absent:
-        raise _unclear(note("recognition.no_column", roles=absent), absent, columns, source, header, offer)
-
-
-def _unclear(
-    fault: Message,
-    needed: Sequence[str],
-    columns: Columns,
-    source: str,
-    header: Sequence[str],
-    offer: Message | None,
-) -> DataFileError:
-    named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
-    others = Remedies(Remedy("map", (role,)) for role in needed if role not in columns)
-    offer = offer or note("recognition.name_others", remedies=others)
-    recognised = named or note("recognition.nothing")
-    return DataFileError(
-        "recognition.unclear", source=source, fault=fault, recognised=recognised, header=list(header), offer=offer
-    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.settings import (
     Name,
     among,
@@ -25,48 +25,22 @@ COUPONS = "coupons"
 RECRUITER = "recruiter"
 RDSAT = "rdsat"
 APP = "app"
-FORMATS = {
-    COUPONS: note("formats.coupons"),
-    RECRUITER: note("formats.recruiter"),
-    RDSAT: note("formats.rdsat"),
-    APP: note("formats.app"),
-}
+FORMATS = {name: Message(f"formats.{name}") for name in (COUPONS, RECRUITER, RDSAT, APP)}
 AUTO = "auto"
 
 REDCAP = "redcap"
-KOBO = "kobo"
-ODK = "odk"
-SURVEYCTO = "surveycto"
 PLAIN = "none"
-PRESETS = {
-    REDCAP: note("presets.redcap"),
-    KOBO: note("presets.kobo"),
-    ODK: note("presets.odk"),
-    SURVEYCTO: note("presets.surveycto"),
-    PLAIN: note("presets.none"),
-}
+PRESETS = {name: Message(f"presets.{name}") for name in (REDCAP, "kobo", "odk", "surveycto", PLAIN)}
 
-ROLES = {
-    "id": note("roles.id"),
-    "own_coupon": note("roles.own_coupon"),
-    "coupons": note("roles.coupons"),
-    "recruiter": note("roles.recruiter"),
-    "coupons_issued": note("roles.coupons_issued"),
-    "network_size": note("roles.network_size"),
-    "date": note("roles.date"),
-    "seed": note("roles.seed"),
-    "issued_date": note("roles.issued_date"),
-    "redeemed_date": note("roles.redeemed_date"),
-    "expiry_date": note("roles.expiry_date"),
-    "valid_days": note("roles.valid_days"),
-    "site": note("roles.site"),
-    "waiting": note("roles.waiting"),
-}
-"""Parts of a study that a column can hold."""
 CALENDAR_ROLES = ("date", "issued_date", "redeemed_date", "expiry_date", "valid_days", "site", "waiting")
 """Parts of a study's calendar; their columns stay among those of people."""
 ANSWER_ROLES = ("network_size", *CALENDAR_ROLES)
 """Parts that are answers, in files whose other columns have fixed names."""
+_IN_ORDER = (
+    "id", "own_coupon", "coupons", "recruiter", "coupons_issued", "network_size", "date", "seed", *CALENDAR_ROLES[1:],
+)  # fmt: skip
+ROLES = {role: Message(f"roles.{role}") for role in _IN_ORDER}
+"""Parts of a study that a column can hold."""
 Columns = Mapping[str, tuple[str, ...]]  # role -> columns of the file; an empty tuple says there is none
 
 MOST_COUPONS_EACH = 1_000
@@ -129,13 +103,9 @@ class ReadSettings:
             active_after_days=_days_valid,
         )
         if self.valid_days is not None and self.valid_days < self.active_after_days:
-            raise SettingError(
-                "reading.never_valid",
-                valid_days=self.valid_days,
-                active_after_days=self.active_after_days,
-                valid=Remedy("valid_days"),
-                active=Remedy("active_after_days"),
-            )
+            days = {"valid_days": self.valid_days, "active_after_days": self.active_after_days}
+            remedies = {"valid": Remedy("valid_days"), "active": Remedy("active_after_days")}
+            raise SettingError("reading.never_valid", **days, **remedies)
 
     @property
     def open_by_dates(self) -> bool:
@@ -164,15 +134,8 @@ def _column_roles(name: Name, value: Any) -> Columns:
 def _open_rule(name: Name, value: Any) -> str:
     """Rule: `auto`, `none`, `last-wave`, or a number of days."""
     if not isinstance(value, str) or (value not in (BY_DATES, _NONE, _LAST_WAVE) and _days(value) is None):
-        raise SettingError(
-            "reading.open_rule",
-            name=name,
-            value=value,
-            by_dates=BY_DATES,
-            none=_NONE,
-            last_wave=_LAST_WAVE,
-            most=_MOST_OPEN_DAYS,
-        )
+        rules = {"by_dates": BY_DATES, "none": _NONE, "last_wave": _LAST_WAVE, "most": _MOST_OPEN_DAYS}
+        raise SettingError("reading.open_rule", name=name, value=value, **rules)
     return value
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.read.coupon_codes import are_marks, are_seed_marks, code_shape
-from peerfront.data.read.listing import VOCABULARY, guess_columns, layout_of, named_like, need_columns, texts
+from peerfront.data.read.listing import VOCABULARY, guess_columns, named_like, texts
 from peerfront.data.read.read_settings import AUTO, COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
@@ -74,15 +74,24 @@ def _own_coupon(
 
 def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     """Return the layout that the columns make, or the one that is wanted; without it, offer the likely columns."""
-    source = path.name
-    frame = shaped.table.frame
-    header = [name for name in map(str, frame.columns) if name not in shaped.own]
     needed = {COUPONS: ("id", "own_coupon", "coupons"), RECRUITER: ("id", "recruiter")}
-    possible = tuple(needed.values()) if wanted == AUTO else (needed[wanted],)
-    offer = None if any(set(roles) <= set(columns) for roles in possible) else offered(frame[header], columns)
-    layout = layout_of(columns, source, header, offer) if wanted == AUTO else wanted
-    need_columns(columns, needed[layout], source, header, offer)
-    return layout
+    for layout in needed if wanted == AUTO else (wanted,):
+        if columns.keys() >= set(needed[layout]):
+            return layout
+    if wanted == AUTO:
+        roles = ("id",) if "recruiter" in columns else needed[COUPONS]
+        absent, fault = [role for role in roles if role not in columns], note("recognition.no_tree")
+    else:
+        absent = [role for role in needed[wanted] if role not in columns]
+        fault = note("recognition.no_column", roles=absent)
+    header = [name for name in map(str, shaped.table.frame.columns) if name not in shaped.own]
+    others = Remedies(Remedy("map", (role,)) for role in absent)
+    offer = offered(shaped.table.frame[header], columns) or note("recognition.name_others", remedies=others)
+    named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())
+    recognised = named or note("recognition.nothing")
+    raise DataFileError(
+        "recognition.unclear", source=path.name, fault=fault, recognised=recognised, header=header, offer=offer
+    )
 
 
 # Suggestions from what the columns hold ---------------------------------------------------------------------------

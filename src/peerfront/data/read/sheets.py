@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import is_workbook
 from peerfront.foundation.messages import Lines, Message, Remedy, note
 from peerfront.foundation.r_tables import is_r_data, open_r_file
-from peerfront.foundation.text_files import is_workbook
 from peerfront.foundation.text_tables import Book, TextTable
 
 _MOST_LISTED = 20  # sheets that an error lists

@@ -25,10 +25,9 @@ from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, PeerfrontError
-from peerfront.foundation.files import write_text
+from peerfront.foundation.files import decoded, file_bytes, write_text
 from peerfront.foundation.messages import note
 from peerfront.foundation.shown import visible
-from peerfront.foundation.text_files import decoded, file_bytes
 from peerfront.foundation.text_tables import Book, TextTable, read_table
 from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.web.app.app_folder import AppFolder
@@ -73,8 +72,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "recognised": {role: list(names) for role, names in (header.recognised or {}).items()},
         "sheets": list(header.sheets),
         "error": None,
-        "problems": [],
-        "problem_count": 0,
+        **_problems(()),
         "place": "row",
     }
     try:

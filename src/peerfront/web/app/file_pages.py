@@ -36,10 +36,7 @@ ROLES = {
     "site": gettext_lazy("Where the person took part"),
 }
 """Parts of a study that one column holds, in the order in which they matter."""
-_RARELY = (
-    "role_waiting", "role_seed", "role_issued_date", "role_redeemed_date", "role_expiry_date", "role_valid_days",
-    "role_site", "still_open", "missing",
-)  # fmt: skip
+_RARELY = (*(f"role_{role}" for role in list(ROLES)[6:]), "still_open", "missing")
 _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of each of its values, in a list
 
 

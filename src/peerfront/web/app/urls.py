@@ -15,7 +15,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 from django.views.i18n import set_language
 
-from peerfront.web.app import file_pages, outlook_pages, sheet_pages
+from peerfront.web.app import file_pages, step_pages
 from peerfront.web.app.app_server import app_folder, jobs
 from peerfront.web.app.study_steps import STEPS
 from peerfront.words.commands import REPORT
@@ -104,8 +104,7 @@ def _failure(request: HttpRequest, status: int, title: str, what: str) -> HttpRe
 
 urlpatterns = [
     *file_pages.pages,
-    *sheet_pages.pages,
-    *outlook_pages.pages,
+    *step_pages.pages,
     path("job/", job, name="job"),
     path("job/stop/", stop, name="stop_job"),
     path("files/<path:name>", download, name="download"),

@@ -89,7 +89,7 @@ SESSION_COOKIE_NAME = "peerfront_session"
 MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
 CSRF_FAILURE_VIEW = "peerfront.web.live.screens.logins.form_expired"
 
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _serving.tls
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _serving.tls
 SECURE_SSL_REDIRECT = _serving.tls
 SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # asked by a monitor on the server itself
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _serving.tls else None

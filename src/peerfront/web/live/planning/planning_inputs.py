@@ -18,7 +18,7 @@ from peerfront.data.read.fixed_layouts import NETWORK_SIZE
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.problem.limits import MOST_COUPONS_FITTED
+from peerfront.problem.state import MOST_COUPONS_FITTED
 from peerfront.study.study_state import OpenHolders
 from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns

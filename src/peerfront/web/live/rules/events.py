@@ -7,9 +7,19 @@ not identify anybody: a person is a pseudonym, and contact details are kept else
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
+from typing import dataclass_transform
 
 from peerfront.web.live.rules.actions import Action, Role
 from peerfront.web.live.rules.study_settings import Settings
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass(frozen=True)
+class Frozen:
+    """Every class derived from this one is a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
 
 
 class PaymentKind(StrEnum):
@@ -36,8 +46,7 @@ ERASABLE = {"not_in_digest": True}
 """Fields compared one by one when a request comes again: a digest would let people guess what was erased."""
 
 
-@dataclass(frozen=True)
-class PlannedCoupons:
+class PlannedCoupons(Frozen):
     """How many coupons a plan gives a person, with everything that estimates and audits need."""
 
     person: str
@@ -54,48 +63,41 @@ class PlannedCoupons:
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
-@dataclass(frozen=True)
-class StudyBegun:
+class StudyBegun(Frozen):
     prefix: str
     """The first characters of all its coupon codes."""
     settings: Settings
 
 
-@dataclass(frozen=True)
-class SettingsChanged:
+class SettingsChanged(Frozen):
     settings: Settings
     why: str
 
 
-@dataclass(frozen=True)
-class SiteAdded:
+class SiteAdded(Frozen):
     site: str
     name: str
 
 
-@dataclass(frozen=True)
-class SeedAdded:
+class SeedAdded(Frozen):
     person: str
     code: str
     """A code of the study's own, used at once, so that every person came with a code, by which they are paid."""
 
 
-@dataclass(frozen=True)
-class CouponScanned:
+class CouponScanned(Frozen):
     """A valid coupon was shown."""
 
     code: str
 
 
-@dataclass(frozen=True)
-class PersonEnrolled:
+class PersonEnrolled(Frozen):
     person: str
     code: str
     recruiter: str
 
 
-@dataclass(frozen=True)
-class AnswersRecorded:
+class AnswersRecorded(Frozen):
     person: str
     network_size: int | None
     answers: Answers | None
@@ -106,8 +108,7 @@ class AnswersRecorded:
     """Hash of salt and answers, which stands for them in the chain."""
 
 
-@dataclass(frozen=True)
-class AnswersCorrected:
+class AnswersCorrected(Frozen):
     person: str
     network_size: int | None
     answers: Answers | None
@@ -116,22 +117,19 @@ class AnswersCorrected:
     commitment: str = ""
 
 
-@dataclass(frozen=True)
-class AnswersErased:
+class AnswersErased(Frozen):
     """All answers of a person were erased, in these records and in the events before this one."""
 
     person: str
     why: str
 
 
-@dataclass(frozen=True)
-class PersonWithdrawn:
+class PersonWithdrawn(Frozen):
     person: str
     why: str
 
 
-@dataclass(frozen=True)
-class PlanProposed:
+class PlanProposed(Frozen):
     plan: int
     model: str
     """Fingerprint of the fitted model."""
@@ -139,8 +137,7 @@ class PlanProposed:
     lines: tuple[PlannedCoupons, ...]
 
 
-@dataclass(frozen=True)
-class PlanChanged:
+class PlanChanged(Frozen):
     """The coordinator gave people other numbers than the plan, before approving it."""
 
     plan: int
@@ -149,20 +146,17 @@ class PlanChanged:
     why: str
 
 
-@dataclass(frozen=True)
-class PlanApproved:
+class PlanApproved(Frozen):
     plan: int
     round: int
 
 
-@dataclass(frozen=True)
-class PlanStopped:
+class PlanStopped(Frozen):
     plan: int
     why: str
 
 
-@dataclass(frozen=True)
-class CouponsOverridden:
+class CouponsOverridden(Frozen):
     """A person gets another number of coupons in this round than planned; the stamp says who decided."""
 
     person: str
@@ -171,8 +165,7 @@ class CouponsOverridden:
     why: str
 
 
-@dataclass(frozen=True)
-class CouponsIssued:
+class CouponsIssued(Frozen):
     """A person got coupons, or none: the decision with everything behind it."""
 
     person: str
@@ -198,21 +191,18 @@ class CouponsIssued:
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
-@dataclass(frozen=True)
-class CouponVoided:
+class CouponVoided(Frozen):
     code: str
     why: str
 
 
-@dataclass(frozen=True)
-class CouponExtended:
+class CouponExtended(Frozen):
     code: str
     last_day: date
     why: str
 
 
-@dataclass(frozen=True)
-class PaymentMade:
+class PaymentMade(Frozen):
     code: str
     kind: PaymentKind
     person: str
@@ -221,8 +211,7 @@ class PaymentMade:
     currency: str
 
 
-@dataclass(frozen=True)
-class ImportedCoupon:
+class ImportedCoupon(Frozen):
     """A coupon that was handed out before the study was run here."""
 
     code: str
@@ -232,8 +221,7 @@ class ImportedCoupon:
     void: bool
 
 
-@dataclass(frozen=True)
-class PersonImported:
+class PersonImported(Frozen):
     """Somebody took part before the study was run here."""
 
     person: str
@@ -256,8 +244,7 @@ class PersonImported:
     commitment: str = ""
 
 
-@dataclass(frozen=True)
-class ActionNoted:
+class ActionNoted(Frozen):
     """An action that changes no row here: contact details, printing, export, users, back-ups.
 
     It must not hold personal data, because it stays for ever: note that a telephone number was changed, not the number.
@@ -270,8 +257,7 @@ class ActionNoted:
     """Names and values that the audit shows, such as the format of an export."""
 
 
-@dataclass(frozen=True)
-class RequestRefused:
+class RequestRefused(Frozen):
     """A request was refused, such as a scan of an expired coupon."""
 
     action: Action
@@ -292,8 +278,7 @@ Fact = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(Frozen):
     """Who did something, in which role, where, when, and by which request."""
 
     actor: str
@@ -307,8 +292,7 @@ class Stamp:
     """Distinguishes a repeated request from a different one with the same key."""
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(Frozen):
     """One fact. A request may have several events; key and part together are unique."""
 
     stamp: Stamp

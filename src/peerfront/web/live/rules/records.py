@@ -7,19 +7,18 @@ answers the same look-ups inside a transaction. Both are written by `effects.eff
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import ClassVar, TypeVar
 
-from peerfront.web.live.rules.events import Answers, DecidedBy, Event, PaymentKind
+from peerfront.web.live.rules.events import Answers, DecidedBy, Event, Frozen, PaymentKind
 from peerfront.web.live.rules.study_settings import Settings
 
 Key = tuple[str | int, ...]
 R = TypeVar("R", bound="Row")
 
 
-class Row:
+class Row(Frozen):
     """A row, with a key that is unique among the rows of its class.
 
     Keys carry the invariants: one redemption for a code, one payment for a code and kind, one decision for a person and
@@ -31,6 +30,7 @@ class Row:
     """Fields by which several rows are looked up at once."""
 
     def __init_subclass__(cls, key: tuple[str, ...], groups: tuple[str, ...] = ()) -> None:
+        super().__init_subclass__()
         cls.KEY, cls.GROUPS = key, groups
 
     @property
@@ -38,7 +38,6 @@ class Row:
         return tuple(str(value) if isinstance(value := getattr(self, name), str) else value for name in self.KEY)
 
 
-@dataclass(frozen=True)
 class StudyRow(Row, key=()):
     """The study as a whole, with running counts, so that no request has to add up a table."""
 
@@ -55,13 +54,11 @@ class StudyRow(Row, key=()):
     """Server time of the last accepted event; time never runs backwards in a study."""
 
 
-@dataclass(frozen=True)
 class SiteRow(Row, key=("site",)):
     site: str
     name: str
 
 
-@dataclass(frozen=True)
 class PersonRow(Row, key=("person",)):
     person: str
     site: str
@@ -85,7 +82,6 @@ class PersonRow(Row, key=("person",)):
     """
 
 
-@dataclass(frozen=True)
 class CouponRow(Row, key=("code",), groups=("holder",)):
     code: str
     holder: str | None
@@ -100,7 +96,6 @@ class CouponRow(Row, key=("code",), groups=("holder",)):
     """Whether it was handed out or used before the study was run here; it then does not count in the budget."""
 
 
-@dataclass(frozen=True)
 class RedemptionRow(Row, key=("code",)):
     code: str
     person: str
@@ -118,7 +113,6 @@ class PlanStatus(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True)
 class PlanRow(Row, key=("plan",)):
     plan: int
     model: str
@@ -130,7 +124,6 @@ class PlanRow(Row, key=("plan",)):
     """Coupons of an approved plan, with overrides, that people have not had yet."""
 
 
-@dataclass(frozen=True)
 class PlanLineRow(Row, key=("plan", "person"), groups=("plan", "person")):
     plan: int
     person: str
@@ -143,7 +136,6 @@ class PlanLineRow(Row, key=("plan", "person"), groups=("plan", "person")):
     why_changed: str = ""
 
 
-@dataclass(frozen=True)
 class OverrideRow(Row, key=("round", "person")):
     round: int
     person: str
@@ -152,7 +144,6 @@ class OverrideRow(Row, key=("round", "person")):
     why: str
 
 
-@dataclass(frozen=True)
 class DecisionRow(Row, key=("round", "person"), groups=("person",)):
     round: int
     person: str
@@ -169,7 +160,6 @@ class DecisionRow(Row, key=("round", "person"), groups=("person",)):
     at: datetime
 
 
-@dataclass(frozen=True)
 class PaymentRow(Row, key=("code", "kind")):
     code: str
     kind: PaymentKind
@@ -180,7 +170,6 @@ class PaymentRow(Row, key=("code", "kind")):
     site: str
 
 
-@dataclass(frozen=True)
 class RefusalRow(Row, key=("request_key",)):
     request_key: str
     action: str

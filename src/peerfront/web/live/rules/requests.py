@@ -5,102 +5,91 @@ the same key and gets the same answer. A form that is shown again after a refusa
 once the cause is mended.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from peerfront.web.live.rules.actions import Action, Member
-from peerfront.web.live.rules.events import ERASABLE, Answers, ImportedCoupon, PaymentKind, PlannedCoupons
+from peerfront.web.live.rules.events import ERASABLE, Answers, Frozen, ImportedCoupon, PaymentKind, PlannedCoupons
 from peerfront.web.live.rules.study_settings import Settings
 
 _BY_SERVER = {"not_in_digest": True}  # made by the server each time a request is sent, so not part of its digest
 
 
-@dataclass(frozen=True)
-class BeginStudy:
-    action: ClassVar[Action] = Action.BEGIN_STUDY
+class Wish(Frozen):
+    """What somebody asks for: an action with its details."""
+
+    action: ClassVar[Action]
+
+    def __init_subclass__(cls, action: Action | None = None) -> None:
+        super().__init_subclass__()
+        if action is not None:
+            cls.action = action
+
+
+class BeginStudy(Wish, action=Action.BEGIN_STUDY):
     settings: Settings
     prefix: str = field(metadata=_BY_SERVER)
     """A prefix from `codes.new_prefix` that no other study here has."""
 
 
-@dataclass(frozen=True)
-class ChangeSettings:
-    action: ClassVar[Action] = Action.CHANGE_SETTINGS
+class ChangeSettings(Wish, action=Action.CHANGE_SETTINGS):
     settings: Settings
     why: str
 
 
-@dataclass(frozen=True)
-class AddSite:
-    action: ClassVar[Action] = Action.ADD_SITE
+class AddSite(Wish, action=Action.ADD_SITE):
     site: str
     name: str
 
 
-@dataclass(frozen=True)
-class AddSeed:
-    action: ClassVar[Action] = Action.ADD_SEED
+class AddSeed(Wish, action=Action.ADD_SEED):
     person: str
     """A new pseudonym, or that of an enrolled person whom somebody recognised."""
 
 
-@dataclass(frozen=True)
-class ScanCoupon:
-    action: ClassVar[Action] = Action.SCAN_COUPON
+class ScanCoupon(Wish, action=Action.SCAN_COUPON):
     typed: str
 
 
-@dataclass(frozen=True)
-class EnrolPerson:
-    action: ClassVar[Action] = Action.ENROL_PERSON
+class EnrolPerson(Wish, action=Action.ENROL_PERSON):
     typed: str
     person: str
     """A new pseudonym, or that of an enrolled person whom somebody recognised."""
 
 
-@dataclass(frozen=True)
-class RecordAnswers:
-    action: ClassVar[Action] = Action.RECORD_ANSWERS
+class RecordAnswers(Wish, action=Action.RECORD_ANSWERS):
     person: str
     network_size: int | None
     answers: Answers = field(metadata=ERASABLE)
 
 
-@dataclass(frozen=True)
-class CorrectAnswers:
-    action: ClassVar[Action] = Action.CORRECT_ANSWERS
+class CorrectAnswers(Wish, action=Action.CORRECT_ANSWERS):
     person: str
     network_size: int | None
     answers: Answers = field(metadata=ERASABLE)
     why: str
 
 
-@dataclass(frozen=True)
-class WithdrawPerson:
-    action: ClassVar[Action] = Action.WITHDRAW_PERSON
+class WithdrawPerson(Wish, action=Action.WITHDRAW_PERSON):
     person: str
     void_coupons: bool
     """Whether coupons that the person handed on become void, too."""
     why: str
 
 
-@dataclass(frozen=True)
-class EraseAnswers:
+class EraseAnswers(Wish, action=Action.ERASE_ANSWERS):
     """Erase the answers of a person who withdrew, and strata and reasons that reveal them, from the events as well.
 
     The network size and the reasons that staff typed stay.
     """
 
-    action: ClassVar[Action] = Action.ERASE_ANSWERS
     person: str
     why: str
     """Must not quote answers, because it stays."""
 
 
-@dataclass(frozen=True)
-class ProposePlan:
-    action: ClassVar[Action] = Action.PROPOSE_PLAN
+class ProposePlan(Wish, action=Action.PROPOSE_PLAN):
     model: str
     seed: int
     lines: tuple[PlannedCoupons, ...]
@@ -108,37 +97,28 @@ class ProposePlan:
     """When the records for the plan were read; None for a plan made at once."""
 
 
-@dataclass(frozen=True)
-class ChangePlan:
-    action: ClassVar[Action] = Action.CHANGE_PLAN
+class ChangePlan(Wish, action=Action.CHANGE_PLAN):
     plan: int
     lines: tuple[tuple[str, int], ...]
     why: str
 
 
-@dataclass(frozen=True)
-class ApprovePlan:
-    action: ClassVar[Action] = Action.APPROVE_PLAN
+class ApprovePlan(Wish, action=Action.APPROVE_PLAN):
     plan: int
 
 
-@dataclass(frozen=True)
-class StopPlan:
-    action: ClassVar[Action] = Action.STOP_PLAN
+class StopPlan(Wish, action=Action.STOP_PLAN):
     plan: int
     why: str
 
 
-@dataclass(frozen=True)
-class OverrideCoupons:
-    action: ClassVar[Action] = Action.OVERRIDE_COUPONS
+class OverrideCoupons(Wish, action=Action.OVERRIDE_COUPONS):
     person: str
     coupons: int
     why: str
 
 
-@dataclass(frozen=True)
-class PlanForOne:
+class PlanForOne(Frozen):
     """The server's plan for a person who came after the approved plan was made."""
 
     model: str
@@ -149,9 +129,7 @@ class PlanForOne:
     reason: str
 
 
-@dataclass(frozen=True)
-class IssueCoupons:
-    action: ClassVar[Action] = Action.ISSUE_COUPONS
+class IssueCoupons(Wish, action=Action.ISSUE_COUPONS):
     person: str
     coupons: int | None = None
     """How many are handed out; None for the decided number."""
@@ -160,30 +138,23 @@ class IssueCoupons:
     """Used only if the approved plan has no line for the person."""
 
 
-@dataclass(frozen=True)
-class VoidCoupon:
-    action: ClassVar[Action] = Action.VOID_COUPON
+class VoidCoupon(Wish, action=Action.VOID_COUPON):
     typed: str
     why: str
 
 
-@dataclass(frozen=True)
-class ExtendCoupon:
-    action: ClassVar[Action] = Action.EXTEND_COUPON
+class ExtendCoupon(Wish, action=Action.EXTEND_COUPON):
     typed: str
     last_day: date
     why: str
 
 
-@dataclass(frozen=True)
-class Pay:
-    action: ClassVar[Action] = Action.PAY
+class Pay(Wish, action=Action.PAY):
     typed: str
     kind: PaymentKind
 
 
-@dataclass(frozen=True)
-class ImportedPerson:
+class ImportedPerson(Frozen):
     """A file's data about a person who took part before the study was run here."""
 
     person: str
@@ -202,18 +173,15 @@ class ImportedPerson:
     """Payments made for the person's code, which must not be paid again."""
 
 
-@dataclass(frozen=True)
-class ImportPeople:
+class ImportPeople(Wish, action=Action.IMPORT_STUDY):
     """Continue a study that began in a spreadsheet; people who are recorded with the same data are skipped."""
 
-    action: ClassVar[Action] = Action.IMPORT_STUDY
     people: tuple[ImportedPerson, ...]
     source: str
     """The source, such as the name of the file."""
 
 
-@dataclass(frozen=True)
-class NoteAction:
+class NoteAction(Wish):
     """Note an action for the audit that changes no row of the rules; whoever may do it may note it.
 
     Send it in the transaction of the action, and act only if the note is accepted. It must not hold personal data: a
@@ -231,21 +199,15 @@ class NoteAction:
             raise ValueError(f"{self.noted} is not noted: it has an event of its own.")
 
     @property
-    def action(self) -> Action:
+    def action(self) -> Action:  # type: ignore[override]  # others have one for their class
         return self.noted
 
 
-Wish = (
-    BeginStudy | ChangeSettings | AddSite | AddSeed | ScanCoupon | EnrolPerson | RecordAnswers | CorrectAnswers
-    | WithdrawPerson | EraseAnswers | ProposePlan | ChangePlan | ApprovePlan | StopPlan | OverrideCoupons | IssueCoupons
-    | VoidCoupon | ExtendCoupon | Pay | ImportPeople | NoteAction
-)  # fmt: skip
-NOTED = frozenset(Action) - {kind.action for kind in get_args(Wish) if kind is not NoteAction}
+NOTED = frozenset(Action) - {kind.action for kind in Wish.__subclasses__() if kind is not NoteAction}
 """Actions that change none of the rules' rows, and so have no request and event of their own."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Frozen):
     """A wish with its envelope: who asks, where and when."""
 
     key: str

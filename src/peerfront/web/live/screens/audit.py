@@ -5,7 +5,7 @@ Answers are never shown: the audit says that they were recorded, not what they w
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime, time, timedelta
 from enum import Enum
 from typing import Any
@@ -172,19 +172,6 @@ class FilterForm(forms.Form):
         return rows
 
 
-@dataclass(frozen=True)
-class Line:
-    """An event as the list shows it."""
-
-    stored: models.Event
-    words: str
-    details: list[tuple[str, str]]
-    role: str
-    site: str
-    """Its name; empty for the whole study."""
-    refused: bool
-
-
 def audit(request: HttpRequest) -> HttpResponse:
     """Everything that happened, with filters."""
     form = FilterForm(request.GET)
@@ -194,7 +181,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "page": page,
-        "lines": [_line(stored, sites) for stored in page.rows],
+        "lines": [_line(stored, sites) for stored in page.object_list],
         "filtered": any(request.GET.get(name) for name in form.fields),
         "head": last[1] if last else "",
         "number": last[0] if last else 0,
@@ -202,12 +189,17 @@ def audit(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/management/audit.html", context)
 
 
-def _line(stored: models.Event, sites: dict[str, str]) -> Line:
+def _line(stored: models.Event, sites: dict[str, str]) -> dict[str, Any]:
+    """An event as the list shows it; its site is empty for the whole study."""
     event = link_of(stored).event
     before = _settings_before(stored.number) if isinstance(event.fact, SettingsChanged) else None
-    role, site = term(event.stamp.role.value), stored.site or ""
-    refused = stored.kind == "request_refused"
-    return Line(stored, sentence(event), details(event, before), role, sites.get(site, site), refused)
+    return {
+        "stored": stored,
+        "words": sentence(event),
+        "details": details(event, before),
+        "role": event.stamp.role.value,
+        "site": sites.get(stored.site or "", stored.site),
+    }
 
 
 def _settings_before(number: int) -> Settings | None:

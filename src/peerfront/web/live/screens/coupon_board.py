@@ -1,5 +1,6 @@
 """The states of a coupon on a day, and the board: every coupon that was handed out, by state, site and code."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -11,20 +12,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.database import row_of
 from peerfront.web.live.records.models import Coupon
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.codes import foreign_code, plain_characters, shown_code
-from peerfront.web.live.rules.records import CouponRow, StudyRow
-from peerfront.web.live.screens.page_frame import (
-    day_of,
-    list_page,
-    only_site,
-    site_filter,
-    sites_in_sight,
-    study_or_404,
-    today_of,
-)
+from peerfront.web.live.rules.records import CouponRow
+from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
 
 SOON = timedelta(days=7)
 """Open coupons that expire within this time are counted separately."""
@@ -42,26 +33,18 @@ class CouponState(StrEnum):
 
 EXPIRING = "expiring"
 """Open coupons that expire soon: a part of the open ones."""
-WORDS: dict[str, Promise | str] = {
-    CouponState.OPEN: _("Open"),
-    EXPIRING: _("Open, expires within a week"),
-    CouponState.NOT_YET: _("Not yet valid"),
-    CouponState.USED: _("Used"),
-    CouponState.EXPIRED: _("Expired"),
-    CouponState.VOID: _("Void"),
+STATES: dict[str, tuple[Promise | str, str]] = {
+    CouponState.OPEN: (_("Open"), "good"),
+    EXPIRING: (_("Open, expires within a week"), "care"),
+    CouponState.NOT_YET: (_("Not yet valid"), "plain"),
+    CouponState.USED: (_("Used"), "plain"),
+    CouponState.EXPIRED: (_("Expired"), "plain"),
+    CouponState.VOID: (_("Void"), "bad"),
 }
-TONES = {
-    CouponState.OPEN: "good",
-    EXPIRING: "care",
-    CouponState.NOT_YET: "plain",
-    CouponState.USED: "plain",
-    CouponState.EXPIRED: "plain",
-    CouponState.VOID: "bad",
-}
-"""Which colour a state has on a page."""
+"""Words and colour of each state."""
 
 
-def state_of(coupon: CouponRow, used: bool, today: date) -> CouponState:
+def state_of(coupon: CouponRow | Coupon, used: bool, today: date) -> CouponState:
     """The state of a coupon on a day."""
     if used:
         return CouponState.USED
@@ -72,14 +55,14 @@ def state_of(coupon: CouponRow, used: bool, today: date) -> CouponState:
     return CouponState.OPEN if today <= coupon.last_day else CouponState.EXPIRED
 
 
-def shown_state(coupon: CouponRow, used: bool, today: date) -> str:
-    """The state, or `EXPIRING` for open coupons that expire soon: a key of `WORDS`."""
+def shown_state(coupon: CouponRow | Coupon, used: bool, today: date) -> str:
+    """The state, or `EXPIRING` for open coupons that expire soon: a key of `STATES`."""
     state = state_of(coupon, used, today)
     return EXPIRING if state is CouponState.OPEN and coupon.last_day < today + SOON else state.value
 
 
 def in_state(state: str, today: date) -> Q:
-    """The condition of a query for coupons that are in a state of `WORDS` on a day."""
+    """The condition of a query for coupons that are in a state of `STATES` on a day."""
     unused = Q(redemption__isnull=True, voided_at__isnull=True)
     is_open = unused & Q(first_day__lte=today, last_day__gte=today)
     return {
@@ -92,100 +75,48 @@ def in_state(state: str, today: date) -> Q:
     }[state]
 
 
-LONGEST_SEARCH = 60
-
-
 @dataclass(frozen=True)
 class ShownCoupon:
-    """A line of the board."""
+    """A coupon in a list."""
 
-    row: CouponRow
-    code: str
-    issued: date
-    site: str
-    state: str
+    row: Coupon
+    words: Promise | str
+    tone: str
     used_by: str
-
-    @property
-    def words(self) -> Promise | str:
-        return WORDS[self.state]
-
-    @property
-    def tone(self) -> str:
-        return TONES[self.state]
-
-
-@dataclass(frozen=True)
-class StateCard:
-    """The number of coupons in a state, and whether the page lists them."""
-
-    state: str
-    count: int
-    is_selected: bool
-
-    @property
-    def words(self) -> Promise | str:
-        return WORDS[self.state]
-
-    @property
-    def tone(self) -> str:
-        return TONES[self.state]
 
 
 def board(request: HttpRequest) -> HttpResponse:
     """Show how many coupons are in each state, and list those that the address asks for."""
     study = study_or_404()
     today = today_of(study)
-    site = site_filter(request, Action.SEE_BOARD)
-    sites = sites_in_sight(request, Action.SEE_BOARD)
-    state = request.GET.get("state", "")
-    state = state if state in WORDS else ""
-    search = request.GET.get("search", "")[:LONGEST_SEARCH].strip()
+    context = list_filters(request, Action.SEE_BOARD, "state", STATES)
     handed_out = Coupon.objects.exclude(holder=None)
-    handed_out = handed_out if site is None else handed_out.filter(site=site)
+    handed_out = handed_out if context["site"] is None else handed_out.filter(site=context["site"])
     counts = counts_by_state(handed_out, today)
-    coupons = handed_out.filter(in_state(state, today)) if state else handed_out
-    coupons = coupons.filter(like_code(search)) if search else coupons
-    page = list_page(request, coupons.select_related("redemption").order_by("-issued_at", "code"))
-    return render(
-        request,
-        "screens/board.html",
-        {
-            "cards": [StateCard(each, counts[each], each == state) for each in WORDS],
-            "issued": study.settings.budget - study.kept,
-            "kept": study.kept,
-            "budget": study.settings.budget,
-            "state": state,
-            "search": search,
-            "site": site,
-            "only_site": only_site(request, Action.SEE_BOARD),
-            "site_choices": sites,
-            "page": page,
-            "coupons": [shown_coupon(each, study, sites) for each in page.rows],
-        },
-    )
+    coupons = handed_out.filter(in_state(context["state"], today)) if context["state"] else handed_out
+    if search := context["search"]:
+        coupons = coupons.filter(Q(holder_id=search) | like_code(search))
+    page = list_page(request, coupons.select_related("redemption", "site").order_by("-issued_at", "code"))
+    context |= {
+        "cards": [(state, *STATES[state], counts[state], state == context["state"]) for state in STATES],
+        "issued": study.settings.budget - study.kept,
+        "kept": study.kept,
+        "budget": study.settings.budget,
+        "page": page,
+        "coupons": [shown_coupon(each, today, context["site_choices"]) for each in page.object_list],
+    }
+    return render(request, "screens/board.html", context)
 
 
 def counts_by_state(coupons: QuerySet[Coupon], today: date) -> dict[str, int]:
     """How many coupons are in each state, in one query."""
-    return coupons.aggregate(**{state: Count("pk", filter=in_state(state, today)) for state in map(str, WORDS)})
+    return coupons.aggregate(**{state: Count("pk", filter=in_state(state, today)) for state in map(str, STATES)})
 
 
-def like_code(search: str) -> Q:
-    """Codes that begin as somebody typed, with blanks, hyphens and look-alikes; or those of a holder."""
-    own, foreign = plain_characters(search), foreign_code(search)
-    condition = Q(holder_id=search)
-    condition |= Q(code__startswith=own) if own else Q()
-    return condition | Q(code__startswith=foreign) if foreign else condition
-
-
-def shown_coupon(stored: Coupon, study: StudyRow, sites: dict[str, str]) -> ShownCoupon:
-    """A stored coupon as a line of the board."""
-    row = row_of(CouponRow, stored)
+def shown_coupon(stored: Coupon, today: date, sites: Container[str]) -> ShownCoupon:
+    """A stored coupon with its state; who used it is named if they are of one of these sites."""
     redemption = getattr(stored, "redemption", None)
     used_by = "" if redemption is None else str(redemption.person_id)
     if redemption is not None and redemption.site_id not in sites:
         used_by = gettext("somebody at another site")
-    state = shown_state(row, redemption is not None, today_of(study))
-    issued = day_of(study, row.issued_at)
-    return ShownCoupon(row, shown_code(row.code), issued, sites.get(row.site, row.site), state, used_by)
+    return ShownCoupon(stored, *STATES[shown_state(stored, redemption is not None, today)], used_by)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords, link_of
 from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.chain import KINDS
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import (
     CouponExtended,
@@ -24,7 +25,7 @@ from peerfront.web.live.rules.events import (
     CouponsIssued,
     CouponVoided,
     Event,
-    PaymentKind,
+    Fact,
     PaymentMade,
     PersonEnrolled,
     PersonImported,
@@ -33,7 +34,8 @@ from peerfront.web.live.rules.events import (
 )
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.requests import ExtendCoupon, VoidCoupon
-from peerfront.web.live.screens.coupon_board import TONES, WORDS, CouponState, shown_state, state_of
+from peerfront.web.live.screens.audit import sentence
+from peerfront.web.live.screens.coupon_board import STATES, CouponState, shown_state, state_of
 from peerfront.web.live.screens.form_pages import PageForm, why_field
 from peerfront.web.live.screens.page_frame import (
     coupon_in_sight,
@@ -43,12 +45,14 @@ from peerfront.web.live.screens.page_frame import (
     time_text,
     today_of,
 )
-from peerfront.web.live.screens.page_words import isolated, reason_lines, refused_words, term
+from peerfront.web.live.screens.page_words import details, reason_lines
 
-_KINDS = (
-    "coupons_issued", "coupon_scanned", "person_enrolled", "person_imported", "seed_added", "coupon_voided",
-    "coupon_extended", "payment_made", "request_refused",
-)  # fmt: skip
+_KINDS = (CouponsIssued, CouponScanned, PersonEnrolled, PersonImported, SeedAdded, CouponVoided, CouponExtended,
+          PaymentMade, RequestRefused)  # fmt: skip
+_TONES: dict[type[Fact], str] = {
+    CouponsIssued: "good", PersonEnrolled: "good", SeedAdded: "good", CouponExtended: "care", CouponVoided: "bad",
+    RequestRefused: "bad",
+}  # fmt: skip
 _MOST_SHOWN = 200
 
 
@@ -69,7 +73,9 @@ class Moment:
 def events_about(coupon: CouponRow) -> list[Event]:
     """What was recorded about a coupon, the newest of very many, in time order."""
     written = json.dumps(coupon.code, ensure_ascii=False)
-    stored = models.Event.objects.filter(kind__in=_KINDS, data__contains=written).order_by("-number")
+    stored = models.Event.objects.filter(
+        kind__in=[kind for kind, fact in KINDS.items() if fact in _KINDS], data__contains=written
+    ).order_by("-number")
     return [link_of(each).event for each in reversed(stored[:_MOST_SHOWN])]
 
 
@@ -79,18 +85,25 @@ def life_of(
     """The life of a coupon; `sites` are names of the sites in sight. What staff did at other sites is left out."""
     moments = []
     for event in events:
-        moment = _in_life(coupon, event)
-        if moment is None:
+        fact, stamp = event.fact, event.stamp
+        if not _concerns(fact, coupon.code):
             continue
-        what, tone, lines = moment
-        at, site, who = event.stamp.server_time, event.stamp.site or "", event.stamp.actor
-        if isinstance(event.fact, PersonImported):  # done for the whole study; the person is of one site
-            site = event.fact.site
+        # An import is done for the whole study; the person is of one site.
+        site = fact.site if isinstance(fact, PersonImported) else stamp.site or ""
+        what, who = sentence(event), stamp.actor
+        lines = (*reason_lines(fact), *details(fact)) if isinstance(fact, CouponsIssued) else ()
         if site and site not in sites:
-            who = ""
-            what, lines = (what, lines) if isinstance(event.fact, CouponsIssued) else (_elsewhere(event), ())
-        moments.append(Moment(at, time_text(study, at), what, who, sites.get(site, ""), lines, tone))
+            what, who = what if isinstance(fact, CouponsIssued) else _elsewhere(event), ""
+        tone = _TONES.get(type(fact), "plain")
+        when = time_text(study, stamp.server_time)
+        moments.append(Moment(stamp.server_time, when, what, who, sites.get(site, ""), lines, tone))
     return sorted(moments + _days(coupon, study, today), key=lambda moment: moment.at)
+
+
+def _concerns(fact: Fact, code: str) -> bool:
+    if isinstance(fact, PersonImported):
+        return code == fact.code or any(each.code == code for each in fact.coupons)
+    return code == getattr(fact, "code", "") or code in getattr(fact, "codes", ())
 
 
 def _elsewhere(event: Event) -> str:
@@ -116,48 +129,6 @@ def _days(coupon: CouponRow, study: StudyRow, today: date) -> list[Moment]:
     return moments
 
 
-def _in_life(coupon: CouponRow, event: Event) -> tuple[str, str, tuple[str, ...]] | None:
-    """An event as a sentence about a coupon, its colour, and further lines; None if it concerns something else."""
-    fact = event.fact
-    match fact:
-        case CouponsIssued() if coupon.code in fact.codes:
-            what = gettext("Handed out to %(person)s in round %(round)s, one of %(number)s.") % {
-                "person": fact.person, "round": fact.round, "number": len(fact.codes),
-            }  # fmt: skip
-            return what, "good", reason_lines(fact)
-        case CouponScanned(code=coupon.code):
-            return gettext("Shown; it could be used."), "plain", ()
-        case PersonEnrolled(code=coupon.code):
-            return gettext("Used: %(person)s was enrolled with it.") % {"person": fact.person}, "good", ()
-        case PersonImported():
-            return _imported(coupon, fact)
-        case SeedAdded(code=coupon.code):
-            return gettext("The code of %(person)s, a seed.") % {"person": fact.person}, "good", ()
-        case CouponVoided(code=coupon.code):
-            return gettext("Made void."), "bad", (fact.why,)
-        case CouponExtended(code=coupon.code):
-            return gettext("Extended to %(day)s.") % {"day": isolated(fact.last_day)}, "care", (fact.why,)
-        case PaymentMade(code=coupon.code):
-            whom = {"person": fact.person}
-            if fact.kind is PaymentKind.INTERVIEW:
-                return gettext("%(person)s was paid for the interview.") % whom, "plain", ()
-            return gettext("%(person)s was paid for recruiting.") % whom, "plain", ()
-        case RequestRefused(code=coupon.code):
-            why = refused_words(fact)
-            asked = gettext("Refused: %(action)s.") % {"action": term(fact.action.value)}
-            return asked, "bad", (why,)
-    return None
-
-
-def _imported(coupon: CouponRow, fact: PersonImported) -> tuple[str, str, tuple[str, ...]] | None:
-    if fact.code == coupon.code:
-        return gettext("Used by %(person)s before the study was run here.") % {"person": fact.person}, "plain", ()
-    if any(each.code == coupon.code for each in fact.coupons):
-        words = gettext("Handed out to %(person)s before the study was run here.") % {"person": fact.person}
-        return words, "plain", ()
-    return None
-
-
 def coupon(request: HttpRequest, code: str) -> HttpResponse:
     """Show one coupon: its state, its days, and what happened to it."""
     row = coupon_in_sight(request, code, Action.SEE_BOARD)
@@ -166,6 +137,7 @@ def coupon(request: HttpRequest, code: str) -> HttpResponse:
     redemption = DatabaseRecords().redemption(row.code)
     sites = sites_in_sight(request, Action.SEE_BOARD)
     state = shown_state(row, redemption is not None, today)
+    words, tone = STATES[state]
     unused = row.holder is not None and state not in (CouponState.USED, CouponState.VOID)
     used_by = None if redemption is None else DatabaseRecords().person(redemption.person)
     return render(
@@ -174,8 +146,8 @@ def coupon(request: HttpRequest, code: str) -> HttpResponse:
         {
             "coupon": row,
             "code": shown_code(row.code),
-            "state_words": WORDS[state] if row.holder is not None else gettext("Code of a seed"),
-            "tone": TONES[state],
+            "state_words": words if row.holder is not None else gettext("Code of a seed"),
+            "tone": tone,
             "site_name": sites.get(row.site, row.site),
             "used_by": used_by,
             "used_by_in_sight": used_by is not None and may(request, Action.SEE_PEOPLE, used_by.site),
@@ -201,7 +173,7 @@ class CouponForm(PageForm):
     def facts(self) -> list[tuple[str, object]]:
         used = DatabaseRecords().redemption(self.coupon.code) is not None
         return [
-            (gettext("State"), WORDS[state_of(self.coupon, used, today_of(study_or_404()))]),
+            (gettext("State"), STATES[state_of(self.coupon, used, today_of(study_or_404()))][0]),
             (gettext("Handed out to"), self.coupon.holder or ""),
             (gettext("Valid from"), self.coupon.first_day.isoformat()),
             (gettext("Valid until"), self.coupon.last_day.isoformat()),

@@ -23,11 +23,11 @@ from peerfront.foundation.errors import PeerfrontError
 from peerfront.web.live.operations.backups import backup_note, listed, named, new_name, write_backup
 from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
 from peerfront.web.live.operations.study_files import export_note, export_zip, file_for_study, import_study
+from peerfront.web.live.planning.kept_models import live_folder
 from peerfront.web.live.records.models import Person, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import NoteAction
-from peerfront.web.live.screens.form_pages import study_folder
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
@@ -149,7 +149,7 @@ def backups(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.asked_before:
             return redirect("backups")
-        name = new_name(study_folder())
+        name = new_name(live_folder())
         answered = form.ask(request, backup_note(name))
         if isinstance(answered, Accepted):
             _write_backup(request, name)
@@ -159,7 +159,7 @@ def backups(request: HttpRequest) -> HttpResponse:
 
 
 def _write_backup(request: HttpRequest, name: str) -> None:
-    folder = study_folder()
+    folder = live_folder()
     try:
         write_backup(folder, folder.backups / name)
     except PeerfrontError as problem:
@@ -171,7 +171,7 @@ def _write_backup(request: HttpRequest, name: str) -> None:
 @require_POST
 def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
     """Send a back-up of the study's folder to the browser."""
-    backup = named(study_folder(), name)
+    backup = named(live_folder(), name)
     if backup is None:
         raise Http404
     form = RequestForm(request.POST)
@@ -187,6 +187,6 @@ def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _backups_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    rows = [(each, RequestForm()) for each in listed(study_folder())]
+    rows = [(each, RequestForm()) for each in listed(live_folder())]
     context |= {"form": RequestForm(), "rows": rows}
     return render(request, "screens/management/backups.html", context)

@@ -175,21 +175,6 @@ class EstimateForm(RequestForm):
         return EstimateOrder(entries["outcome"], by, entries["population"])
 
 
-@dataclass(frozen=True)
-class ShownEstimate:
-    """A row of the table."""
-
-    what: str
-    group: str
-    estimator: str
-    estimate: str
-    interval: str
-    off_by: str
-    why: str
-    best: bool
-    valid: bool
-
-
 def estimates(request: HttpRequest) -> HttpResponse:
     """Ask for estimates, which the audit notes; the note names what was asked for, so its page can be loaded again."""
     study = study_or_404()
@@ -219,7 +204,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
         if job.result is not None:
             rows = _rows(job.result)
             at = time_text(study, job.result.at)
-            context |= {"rows": rows, "has_bias": any(row.off_by for row in rows), "at": at}
+            context |= {"rows": rows, "has_bias": any(row["off_by"] for row in rows), "at": at}
     return render(request, "screens/estimates.html", context)
 
 
@@ -233,19 +218,19 @@ def _order(request: HttpRequest, asked: str) -> EstimateOrder:
     return EstimateOrder.of(dict(fact.details))
 
 
-def _rows(result: Estimated) -> list[ShownEstimate]:
+def _rows(result: Estimated) -> list[dict[str, Any]]:
+    """Rows of the table, with the numbers as people read them."""
+    numeric = result.numeric
     return [
-        ShownEstimate(
-            what=gettext("Mean") if result.numeric else str(row["category"]),
-            group="" if row["group"] == "everybody" else str(row["group"]),
-            estimator=str(row["estimator"]),
-            estimate=_shown(row["estimate"], result.numeric),
-            interval=_interval(row["low"], row["high"], result.numeric),
-            off_by=_off(row["likely_bias"], result.numeric),
-            why=str(row["why"] or ""),
-            best=row["estimator"] == result.best,
-            valid=bool(row["valid"]),
-        )
+        row
+        | {
+            "what": gettext("Mean") if numeric else row["category"],
+            "group": "" if row["group"] == "everybody" else row["group"],
+            "estimate": _shown(row["estimate"], numeric),
+            "interval": _interval(row["low"], row["high"], numeric),
+            "off_by": ("+" if row["likely_bias"] > 0 else "") + _shown(row["likely_bias"], numeric),
+            "best": row["estimator"] == result.best,
+        }
         for row in result.rows
     ]
 
@@ -261,10 +246,3 @@ def _interval(low: float, high: float, numeric: bool) -> str:
     if math.isnan(low) or math.isnan(high):
         return ""
     return gettext("%(low)s to %(high)s") % {"low": _shown(low, numeric), "high": _shown(high, numeric)}
-
-
-def _off(bias: float, numeric: bool) -> str:
-    if math.isnan(bias):
-        return ""
-    sign = "+" if bias > 0 else ""
-    return sign + _shown(bias, numeric)

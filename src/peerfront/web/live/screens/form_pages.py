@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,7 +11,6 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.deciding import Accepted, Answer, decide
 from peerfront.web.live.rules.requests import Request, Wish
@@ -92,10 +90,3 @@ def form_page(kind: type[PageForm]) -> Callable[..., HttpResponse]:
         return render(request, "screens/form_page.html", context)
 
     return page
-
-
-def study_folder() -> LiveFolder:
-    """The folder of the study that is served."""
-    folder: LiveFolder | None = settings.LIVE_FOLDER
-    assert folder is not None, "pages are served from a study's folder"
-    return folder

@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import ActionNoted, CouponsIssued
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
@@ -32,21 +31,10 @@ from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.page_words import reason_words, refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key, site_name
-from peerfront.web.pages.qr import qr_picture
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
 """Each has its own style sheet, `pages/print_<name>.css`."""
 _OPEN_FOR = timedelta(hours=2)
-
-
-@dataclass(frozen=True)
-class PrintedCoupon:
-    """What stands on one coupon."""
-
-    row: CouponRow
-    shown: str
-    picture: str
-    site: str
 
 
 def print_address(person: str, request_key: str) -> str:
@@ -77,7 +65,7 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
     layout = wanted if wanted in LAYOUTS else "a4"
     if request.session.get("coupon_layout") != layout:
         request.session["coupon_layout"] = layout
-    coupons = [_printed(each) for each in held if not codes or each.code in codes]
+    coupons = [(each, site_name(each.site)) for each in held if not codes or each.code in codes]
     here = print_address(row.person, key)
     context = {
         "person": row,
@@ -105,10 +93,6 @@ def _codes_of(request: HttpRequest, person: str, key: str) -> frozenset[str] | N
         if isinstance(fact, ActionNoted) and fact.action is Action.PRINT_COUPONS and fact.subject == person:
             return frozenset()
     return None
-
-
-def _printed(coupon: CouponRow) -> PrintedCoupon:
-    return PrintedCoupon(coupon, shown_code(coupon.code), qr_picture(coupon.code), site_name(coupon.site))
 
 
 class HandOutForm(RequestForm):

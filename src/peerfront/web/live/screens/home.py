@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from typing import Any, cast
 
-from django.conf import settings as django_settings
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -15,7 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from peerfront.web.live.folder import LiveFolder
+from peerfront.web.live.operations.backups import listed
+from peerfront.web.live.planning.kept_models import live_folder
 from peerfront.web.live.records.database import DatabaseRecords, waiting
 from peerfront.web.live.records.models import Coupon, Decision, Event, Person, Plan, Site
 from peerfront.web.live.records.models import Member as StoredMember
@@ -92,20 +92,13 @@ def _first_steps(study: StudyRow | None, role: Role) -> list[tuple[Promise | str
     begun, has_sites = study is not None, Site.objects.exists()
     if begun and has_sites:
         return []
-    manager = role is Role.MANAGER
-    return [
-        (
-            _("Say what the study is like: name, budget, questions, payments."),
-            _page(manager, "settings"),
-            study is not None,
-        ),
-        (_("Add the sites where people come."), _page(manager and begun, "sites"), has_sites),
-        (_("Add those who work for the study, each with a role."), _page(manager and has_sites, "users"), False),
+    steps = [
+        (_("Say what the study is like: name, budget, questions, payments."), "settings", True, begun),
+        (_("Add the sites where people come."), "sites", begun, has_sites),
+        (_("Add those who work for the study, each with a role."), "users", has_sites, False),
     ]
-
-
-def _page(shown: bool, page: str) -> str | None:
-    return reverse(page) if shown else None
+    manager = role is Role.MANAGER
+    return [(words, reverse(page) if manager and shown else None, done) for words, page, shown, done in steps]
 
 
 def _start_of_today() -> datetime:
@@ -163,20 +156,10 @@ def _coordinator(study: StudyRow, site: str | None) -> list[Figure]:
 
 def _manager() -> list[Figure]:
     never = StoredMember.objects.filter(user__is_active=True, user__last_login__isnull=True).count()
-    last = _last_backup()
-    backup = (
-        Figure(0, _("back-ups were made"), reverse("backups"), urgent=True)
-        if last is None
-        else Figure(date_format(last, "SHORT_DATE_FORMAT"), _("was the last back-up"), reverse("backups"))
-    )
     words = ngettext("user has never logged in", "users have never logged in", never)
+    last = max((each.created_at for each in listed(live_folder())), default=None)
+    backup = Figure(0, _("back-ups were made"), reverse("backups"), urgent=True)
+    if last is not None:
+        day = date_format(timezone.localtime(last), "SHORT_DATE_FORMAT")
+        backup = Figure(day, _("was the last back-up"), reverse("backups"))
     return [Figure(never, words, reverse("users")), backup]
-
-
-def _last_backup() -> datetime | None:
-    """When the newest back-up of the study's folder was made."""
-    folder: LiveFolder | None = django_settings.LIVE_FOLDER
-    if folder is None or not folder.backups.is_dir():
-        return None
-    times = [each.stat().st_mtime for each in folder.backups.iterdir()]
-    return timezone.localtime(datetime.fromtimestamp(max(times), tz=timezone.get_current_timezone())) if times else None

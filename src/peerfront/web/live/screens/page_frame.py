@@ -5,28 +5,26 @@ which may be what went wrong.
 """
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable, Container
 from datetime import date, datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.core.paginator import Page, Paginator
 from django.db import OperationalError
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.functional import Promise
-from django.utils.translation import check_for_language
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Action, Member, is_allowed
+from peerfront.web.live.rules.codes import foreign_code, plain_characters
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
-from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun, may_open_as, safe_next
+from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun, may_open_as
 
 MENU: list[tuple[str, Promise | str]] = [
     ("arrive", _("Arrive")),
@@ -66,50 +64,32 @@ def _chooses_site(member: Member) -> bool:
     return member.site is None and any(may_open_as(page, member) for page in ("arrive", "pay"))
 
 
-def set_language(request: HttpRequest) -> HttpResponse:
-    """Show pages in the chosen language from now on, if there is a translation."""
-    response = redirect(safe_next(request))
-    code = request.POST.get("language", "")
-    if request.method == "POST" and code in dict(settings.LANGUAGES) and check_for_language(code):
-        response.set_cookie(
-            settings.LANGUAGE_COOKIE_NAME, code, max_age=365 * 24 * 3600, httponly=True, samesite="Lax",
-            secure=settings.SESSION_COOKIE_SECURE,
-        )  # fmt: skip
-    return response
-
-
 PER_PAGE = 50
+LONGEST_SEARCH = 60
 
 
-@dataclass(frozen=True)
-class ListPage:
-    """One page of a list, and the addresses of its neighbours."""
-
-    page: Page[Any]
-    before: str
-    """The address of the page before; empty on the first."""
-    after: str
-
-    @property
-    def rows(self) -> list[Any]:
-        return list(self.page.object_list)
-
-    @property
-    def count(self) -> int:
-        return self.page.paginator.count
-
-
-def list_page(request: HttpRequest, rows: QuerySet[Any]) -> ListPage:
+def list_page(request: HttpRequest, rows: QuerySet[Any]) -> Page[Any]:
     """The page of a list that the address names; the last one if there are fewer."""
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    return Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
 
-    def address(number: int) -> str:
-        entries = request.GET.copy()
-        entries["page"] = str(number)
-        return f"?{entries.urlencode()}"
 
-    before = address(page.previous_page_number()) if page.has_previous() else ""
-    return ListPage(page, before, address(page.next_page_number()) if page.has_next() else "")
+def list_filters(request: HttpRequest, action: Action, name: str, states: Container[str]) -> dict[str, Any]:
+    """By what the address filters a list: one of some states, under this name; a search; the site."""
+    state = request.GET.get(name, "")
+    return {
+        name: state if state in states else "",
+        "search": request.GET.get("search", "")[:LONGEST_SEARCH].strip(),
+        "site": site_filter(request, action),
+        "only_site": only_site(request, action),
+        "site_choices": sites_in_sight(request, action),
+    }
+
+
+def like_code(search: str) -> Q:
+    """Codes that begin as somebody typed, with blanks, hyphens and look-alikes."""
+    own, foreign = plain_characters(search), foreign_code(search)
+    condition = Q(code__startswith=own) if own else Q()
+    return condition | Q(code__startswith=foreign) if foreign else condition
 
 
 def may(request: HttpRequest, action: Action, site: str | None) -> bool:
@@ -178,26 +158,19 @@ def time_text(study: StudyRow, at: datetime) -> str:
     return at.astimezone(ZoneInfo(study.settings.timezone)).strftime("%Y-%m-%d %H:%M")
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("400.html", 400)
-
-
-def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("403.html", 403)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _page("404.html", 404)
+def fault_page(status: int) -> Callable[[HttpRequest, Exception], HttpResponse]:
+    """The view that shows that something went wrong."""
+    return lambda request, exception: _page(status)
 
 
 def server_fault(request: HttpRequest) -> HttpResponse:
     """An error of the program, or a database that cannot be written (a full disk, a lost connection)."""
     if isinstance(sys.exc_info()[1], OperationalError):
-        response = _page("503.html", 503)
+        response = _page(503)
         response["Retry-After"] = "60"
         return response
-    return _page("500.html", 500)
+    return _page(500)
 
 
-def _page(template: str, status: int) -> HttpResponse:
-    return HttpResponse(render_to_string(template), status=status)
+def _page(status: int) -> HttpResponse:
+    return HttpResponse(render_to_string(f"{status}.html"), status=status)

@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
+import segno
 from django import template
 from django.utils.formats import date_format, number_format
 from django.utils.translation import get_language_bidi, gettext
@@ -23,6 +24,7 @@ DAYS = frozenset({"day", "first_day", "last_day", "latest", "today"})
 """Arguments of refusals that are days, written as 2026-03-02."""
 
 
+@register.filter
 def term(name: str) -> str:
     """A word of the program (a role, an action, a state, a field), or several with commas, as people read them."""
     return ", ".join(gettext(each.replace("_", " ")) for each in name.split(", "))
@@ -77,6 +79,7 @@ def decimals(currency: str) -> int:
     return _DECIMALS.get(currency, 2)
 
 
+@register.filter
 def shown_amount(amount: int, currency: str) -> str:
     """Write an amount with its currency, in the reader's language: EUR 20.00, JPY 2,000.
 
@@ -91,6 +94,16 @@ def shown_amount(amount: int, currency: str) -> str:
 def shown_code(code: str) -> str:
     """A coupon's code in groups, as it is printed."""
     return visible(codes.shown_code(code))
+
+
+@register.filter
+def qr_picture(content: str) -> str:
+    """A QR code that holds this text and nothing else, as the address of an SVG picture (`data:`).
+
+    The highest error correction: paper is folded, gets wet, and is photographed in bad light.
+    """
+    code = segno.make_qr(content, error="h")
+    return code.svg_data_uri(border=4, omitsize=True, light="#fff")
 
 
 @register.filter
@@ -127,7 +140,7 @@ def by_words(decided_by: DecidedBy) -> str:
 
 
 def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
-    """Who decided and why, the plan's number, and the details that estimates need."""
+    """Who decided and why, and the plan's number."""
     values = {"by": by_words(decision.decided_by), "reason": isolated(visible(reason_words(decision.reason)))}
     lines = [gettext("%(by)s: %(reason)s") % values if decision.reason else values["by"]]
     given = len(decision.codes) if isinstance(decision, CouponsIssued) else decision.coupons
@@ -137,11 +150,11 @@ def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
     if given < decision.decided:
         fewer = {"given": given, "decided": decision.decided, "why": isolated(visible(decision.why_fewer))}
         lines.append(gettext("Handed out were %(given)s of %(decided)s: %(why)s") % fewer)
-    return (*lines, *details(decision))
+    return tuple(lines)
 
 
 def details(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
-    """Group, probability, model and seed."""
+    """The details that estimates need: group, probability, model and seed."""
     lines = []
     if decision.stratum:
         lines.append(gettext("Group: %(stratum)s.") % {"stratum": isolated(visible(decision.stratum))})

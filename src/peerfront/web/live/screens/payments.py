@@ -46,10 +46,6 @@ class Owed:
     amount: str
     since: datetime
 
-    @property
-    def shown(self) -> str:
-        return shown_code(self.code)
-
 
 @dataclass(frozen=True)
 class OwedPayments:
@@ -94,10 +90,6 @@ class OwedPayments:
 KINDS: dict[PaymentKind, Promise | str] = {
     PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),
     PaymentKind.RECRUITING: _("For recruiting, to the person who handed the coupon on"),
-}
-SHORT_KINDS: dict[PaymentKind, Promise | str] = {
-    PaymentKind.INTERVIEW: _("Interview"),
-    PaymentKind.RECRUITING: _("Recruiting"),
 }
 MOST_LISTED = 50
 LOOK_UP_BOX = SCAN_BOX | {"class": "scan as-typed", "autocapitalize": "none"}
@@ -159,9 +151,6 @@ def receipt(request: HttpRequest) -> HttpResponse:
     context = {
         "payment": payment,
         "number": f"{shown_code(payment.code)}-{payment.kind.value[0].upper()}",
-        "code": shown_code(payment.code),
-        "amount": shown_amount(payment.amount, payment.currency),
-        "kind": SHORT_KINDS[payment.kind],
         "site": site_name(payment.site),
     }
     return render(request, "screens/receipt.html", context)

@@ -1,28 +1,80 @@
-"""Change a number of a plan with a reason, approve the plan, stop it; and its sheet, on paper or as a file."""
+"""Make a plan, change a number of it with a reason, approve it, stop it; and its sheet, on paper or as a file."""
+
+from typing import cast
 
 import pandas as pd
 from django import forms
+from django.contrib import messages
 from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Border, Font, Side
 
 from peerfront.foundation.spreadsheets import csv_text, put, set_print, workbook_bytes
+from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
-from peerfront.web.live.records.models import Plan, PlanLine
+from peerfront.web.live.records.models import Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
 from peerfront.web.live.rules.study_settings import LARGEST_CAP
 from peerfront.web.live.screens.form_pages import PageForm, form_page, why_field
-from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, time_text
-from peerfront.web.live.screens.plan_history import STATUS_WORDS
-from peerfront.web.live.screens.plan_page import ShownLine, lines_in_sight, plan_or_404, shown_lines, summary_of
+from peerfront.web.live.screens.page_frame import may, site_filter, sites_in_sight, study_or_404, time_text
+from peerfront.web.live.screens.plan_page import (
+    STATUSES,
+    ShownLine,
+    lines_in_sight,
+    plan_or_404,
+    shown_job,
+    shown_lines,
+    summary_of,
+)
+from peerfront.web.live.screens.staff_requests import AtWork
+
+
+@require_POST
+def make_plan(request: HttpRequest) -> HttpResponse:
+    """Start to make a plan; the page of the plan shows how far it is."""
+    try:
+        jobs.ask_for_plan(cast(AtWork, request).member.name)
+    except jobs.PlanningBusy:
+        messages.warning(request, gettext("A plan is being made already. Wait until it is done, or stop it."))
+    except jobs.NotAllowed:
+        messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
+    return redirect("plan")
+
+
+def plan_job(request: HttpRequest, number: int) -> HttpResponse:
+    """How far a job is, as a part of the page of the plan; as a page of its own it leads there."""
+    if request.headers.get("X-Part") is None:
+        return redirect("plan")
+    jobs.settle()
+    job = _job_or_404(number)
+    context = {"job": shown_job(job), "may_make": may(request, Action.PROPOSE_PLAN, None)}
+    return render(request, "screens/plan_job_part.html", context)
+
+
+@require_POST
+def stop_job(request: HttpRequest, number: int) -> HttpResponse:
+    """Stop making a plan; nothing of it is kept."""
+    if not may(request, Action.PROPOSE_PLAN, None):
+        messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
+    elif jobs.stop(_job_or_404(number)):
+        messages.success(request, gettext("The plan is not made."))
+    return redirect("plan")
+
+
+def _job_or_404(number: int) -> PlanningJob:
+    job = PlanningJob.objects.filter(pk=number).first()
+    if job is None:
+        raise Http404
+    return job
 
 
 class PlanForm(PageForm):
@@ -142,9 +194,8 @@ def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
     """The sheet to print, or a file (?file=csv, ?file=xlsx); of one site (?site=), or of all sites in sight."""
     study, plan = study_or_404(), plan_or_404(number)
     sites, site = sites_in_sight(request, Action.SEE_PEOPLE), site_filter(request, Action.SEE_PEOPLE) or ""
-    rows = lines_in_sight(request, plan).select_related("person").order_by("person__site_id", "person_id")
-    rows = rows.filter(person__site_id=site) if site else rows
-    lines = shown_lines(plan, rows, sites, summary_of(plan))
+    rows = lines_in_sight(request, plan).order_by("person__site_id", "person_id")
+    lines = shown_lines(rows.filter(person__site_id=site) if site else rows, summary_of(plan))
     wanted = request.GET.get("file", "")
     name = f"plan-{plan.plan}" + (f"-{site}" if site else "")
     if wanted == "csv":
@@ -155,39 +206,32 @@ def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
     context = {
         "plan": plan,
         "proposed": time_text(study, plan.proposed_at),
-        "status_words": STATUS_WORDS[plan.status],
+        "status_words": STATUSES[plan.status][0],
         "lines": lines,
-        "coupons": sum(line.coupons for line in lines),
-        "site": sites.get(site, ""),
-        "site_key": site,
+        "coupons": sum(each.line.coupons for each in lines),
+        "site": site,
         "site_choices": sites,
-        "may_filter": len(sites) > 1,
     }
     return render(request, "screens/plan_sheet.html", context)
 
 
 def _table(lines: list[ShownLine]) -> pd.DataFrame:
     """Names of columns are the same in every language: the file is read by programs, too."""
-    return pd.DataFrame(
-        [
-            {
-                "person": line.person,
-                "site": line.site,
-                "coupons": line.coupons,
-                "planned": line.planned,
-                "why_changed": line.why_changed,
-                "chance_used": line.chances,
-                "expected_now": "" if line.now is None else f"{line.now:.3f}",
-                "expected_later": "" if line.later is None else f"{line.later:.3f}",
-                "stratum": line.stratum,
-                "probability": f"{line.probability:.6g}",
-                "reason": line.reason,
-            }
-            for line in lines
-        ],
-        columns=["person", "site", "coupons", "planned", "why_changed", "chance_used", "expected_now",
-                 "expected_later", "stratum", "probability", "reason"],
-    )  # fmt: skip
+    columns = ("person", "site", "coupons", "planned", "why_changed", "chance_used", "expected_now", "expected_later",
+               "stratum", "probability", "reason")  # fmt: skip
+    rows = [
+        (
+            each.line.person_id, each.line.person.site_id, each.line.coupons, each.line.planned, each.line.why_changed,
+            each.chances, _decimals(each.now), _decimals(each.later), each.line.stratum,
+            f"{each.line.probability:.6g}", " ".join(each.reasons),
+        )
+        for each in lines
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _decimals(number: float | None) -> str:
+    return "" if number is None else f"{number:.3f}"
 
 
 def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
@@ -199,7 +243,7 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
     put(page, 1, 1, f"{study.settings.name}: {page.title}").font = Font(bold=True, size=14)
     origin = gettext("Made %(day)s, model %(model)s, seed %(seed)s. %(status)s.") % {
         "day": time_text(study, plan.proposed_at), "model": plan.model, "seed": plan.seed,
-        "status": STATUS_WORDS[plan.status],
+        "status": STATUSES[plan.status][0],
     }  # fmt: skip
     put(page, 2, 1, origin)
     heads = (gettext("Person"), gettext("Site"), gettext("Coupons"), gettext("Numbers of the coupons"),
@@ -208,9 +252,10 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
         cell = put(page, 4, column, head)
         cell.font, cell.border = Font(bold=True), _BOX
         page.column_dimensions[cell.column_letter].width = width
-    for row, line in enumerate(lines, start=5):
-        why = line.why_changed or line.reason
-        values: tuple[str | int, ...] = (line.person, line.site_name, line.coupons, "", "", "", why)
+    for row, each in enumerate(lines, start=5):
+        why = each.line.why_changed or " ".join(each.reasons)
+        site = each.line.person.site.name
+        values: tuple[str | int, ...] = (each.line.person_id, site, each.line.coupons, "", "", "", why)
         for column, value in enumerate(values, start=1):
             cell = put(page, row, column, value)
             cell.border, cell.alignment = _BOX, Alignment(vertical="top", wrap_text=True)

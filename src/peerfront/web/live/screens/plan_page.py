@@ -1,127 +1,187 @@
-"""The plan: make one, look at it line by line, with all that a coordinator needs to approve, change or stop it.
+"""The plan, line by line, with all that a coordinator needs to approve, change or stop it; and earlier plans.
 
 A role for one site sees the people of that site; of the others only how many people and coupons there are.
 """
 
+import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
-from django.contrib import messages
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.functional import Promise
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
 
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
-from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob, PlanningStep, Site
-from peerfront.web.live.records.models import Plan as StoredPlan
+from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob, PlanningStep
 from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404, time_text
 from peerfront.web.live.screens.page_words import reason_sentences
-from peerfront.web.live.screens.plan_history import (
-    STATUS_TONES,
-    STATUS_WORDS,
-    Differences,
-    differences,
-    past_plans,
-    read_curve,
-    read_forecast,
-)
-from peerfront.web.live.screens.staff_requests import AtWork
+from peerfront.web.live.screens.progress_page import read_forecast
+from peerfront.web.live.screens.staff_requests import site_name
+
+STATUSES: dict[str, tuple[Promise | str, str]] = {
+    PlanStatus.PROPOSED: (_("Waits for approval"), "care"),
+    PlanStatus.APPROVED: (_("Approved, in use"), "good"),
+    PlanStatus.CLOSED: (_("Replaced by a later plan"), "plain"),
+    PlanStatus.STOPPED: (_("Stopped"), "bad"),
+}
+"""Words and colour of each state."""
+
+
+def past_plans(most: int = 30) -> list[tuple[Plan, Promise | str, str]]:
+    """The newest plans with what came of them, and the words and colour of their states."""
+    by_arrival = Decision.objects.filter(decided_by=DecidedBy.ARRIVAL.value)
+    plans = Plan.objects.annotate(
+        people=Count("lines"),
+        coupons=Sum("lines__coupons", default=0),
+        handed_out=_in_round(Decision.objects.all(), Sum("coupons")),
+        to_arrivals=_in_round(by_arrival, Sum("coupons")),
+        # People for whom somebody decided on another number, before or after approval.
+        otherwise=Count("lines", filter=~Q(lines__coupons=F("lines__planned")))
+        + _in_round(Override.objects.all(), Count("pk")),
+    )
+    return [(plan, *STATUSES[plan.status]) for plan in plans.order_by("-plan")[:most]]
+
+
+def _in_round(rows: QuerySet[Any], number: Sum | Count) -> Coalesce:
+    """A number of the rows of a plan's round; 0 before it has one."""
+    own = rows.filter(round=OuterRef("round")).order_by().values("round").annotate(number=number).values("number")
+    return Coalesce(Subquery(own), 0)
+
+
+WIDTH, HEIGHT, MARGIN = 640, 220, 12
+"""Of the picture, in its own units."""
+MOST_ROWS = 13
+"""Rows of the short table."""
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One number of coupons for the whole round."""
+
+    coupons: int
+    expected: float
+    """Recruits expected in all, by the plan's own value."""
+    fewer: float
+    """Recruits fewer than with the planned number."""
+    is_plan: bool
+    in_short: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """All numbers that were looked at, from the fewest coupons on."""
+
+    spends: tuple[Spend, ...]
+    points: str
+    """Of the picture's line."""
+    plan_x: float
+    plan_y: float
+
+    @property
+    def least(self) -> int:
+        return self.spends[0].coupons
+
+    @property
+    def most(self) -> int:
+        return self.spends[-1].coupons
+
+    @property
+    def planned(self) -> Spend:
+        return next(each for each in self.spends if each.is_plan)
+
+
+def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
+    """The curve around a plan that spends this number; None if it has one point or the plan's is not among them."""
+    rows = sorted(rows)
+    by_spend = dict(rows)
+    if len(rows) < 2 or planned not in by_spend:
+        return None
+    kept = set(_spread([spend for spend, _ in rows])) | {planned}
+    best = by_spend[planned]
+    spends = tuple(
+        Spend(spend, value, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows
+    )
+    low, high = min(by_spend.values()), max(by_spend.values())
+    first, last = rows[0][0], rows[-1][0]
+
+    def place(spend: int, value: float) -> tuple[float, float]:
+        x = MARGIN + (WIDTH - 2 * MARGIN) * (spend - first) / (last - first)
+        y = HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * ((value - low) / (high - low) if high > low else 0.5)
+        return round(x, 1), round(y, 1)
+
+    points = " ".join(f"{x},{y}" for x, y in (place(*row) for row in rows))
+    return Curve(spends, points, *place(planned, by_spend[planned]))
+
+
+def read_curve(path: Path, planned: int) -> Curve | None:
+    """The curve that was kept with a plan; None where there is none."""
+    try:
+        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+    except FileNotFoundError:
+        return None
+    return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
+
+
+def _spread(numbers: list[int]) -> list[int]:
+    """Some of many numbers, evenly from the first to the last."""
+    if len(numbers) <= MOST_ROWS:
+        return numbers
+    return [numbers[round(place * (len(numbers) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """People of a plan who are new, gone, or get another number than in the plan before."""
+
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    other: tuple[tuple[str, int, int], ...]
+    """Person, number before, number now."""
+    same: int
+
+
+def differences(before: Mapping[str, int], now: Mapping[str, int]) -> Differences:
+    """Compare two plans, each of people with their numbers of coupons."""
+    both = sorted(before.keys() & now.keys())
+    other = tuple((person, before[person], now[person]) for person in both if before[person] != now[person])
+    new, gone = tuple(sorted(now.keys() - before.keys())), tuple(sorted(before.keys() - now.keys()))
+    return Differences(new, gone, other, len(both) - len(other))
 
 
 @dataclass(frozen=True)
 class ShownLine:
-    """One person of a plan."""
+    """One person of a plan, with what the model said about them."""
 
-    person: str
-    site: str
-    site_name: str
-    coupons: int
-    planned: int
-    why_changed: str
-    stratum: str
-    probability: float
+    line: PlanLine
     reasons: list[str]
-    """Sentences of the reason."""
+    """Sentences of the reason; all but the first are shown on request."""
     chances: str
     """The chance that each coupon is used; empty where no model said."""
     now: float | None
     """Recruits expected from these coupons; for the planned number."""
     later: float | None
-    handed_out: int | None
-    """Coupons that the person got in the round of the plan; None if nothing was recorded."""
-    overridden: int | None
-    why_overridden: str
-
-    @property
-    def reason(self) -> str:
-        return " ".join(self.reasons)
-
-    @property
-    def first_reason(self) -> str:
-        """The first sentence of the reason; the others are shown on request."""
-        return self.reasons[0]
-
-    @property
-    def more_reason(self) -> str:
-        return " ".join(self.reasons[1:])
-
-    @property
-    def is_changed(self) -> bool:
-        return self.coupons != self.planned
 
 
-def shown_lines(
-    plan: StoredPlan, lines: Iterable[PlanLine], sites: Mapping[str, str], summary: PlanSummary | None
-) -> list[ShownLine]:
-    """Lines of a plan, with what came of them in its round; `lines` bring their people along."""
-    some = list(lines)
-    names = [line.person_id for line in some]
-    decisions: dict[str, int] = {}
-    overrides: dict[str, tuple[int, str]] = {}
-    if plan.round is not None:
-        for start in range(0, len(names), 500):  # SQLite takes some hundred parameters at a time
-            here = {"round": plan.round, "person__in": names[start : start + 500]}
-            decisions |= dict(Decision.objects.filter(**here).values_list("person_id", "coupons"))
-            rows = Override.objects.filter(**here).values_list("person_id", "coupons", "why")
-            overrides |= {person: (coupons, why) for person, coupons, why in rows}
-    return [_shown(line, sites, summary, decisions, overrides) for line in some]
-
-
-def _shown(
-    line: PlanLine,
-    sites: Mapping[str, str],
-    summary: PlanSummary | None,
-    decisions: Mapping[str, int],
-    overrides: Mapping[str, tuple[int, str]],
-) -> ShownLine:
-    person, site = line.person_id, line.person.site_id
-    now, later = (None, None) if summary is None else summary.brings.get(person, (None, None))
-    overridden, why = overrides.get(person, (None, ""))
-    return ShownLine(
-        person=person,
-        site=site,
-        site_name=sites.get(site, site),
-        coupons=line.coupons,
-        planned=line.planned,
-        why_changed=line.why_changed,
-        stratum=line.stratum,
-        probability=line.probability,
-        reasons=reason_sentences(line.reason),
-        chances="" if summary is None else summary.chances.get(person, ""),
-        now=now,
-        later=later,
-        handed_out=decisions.get(person),
-        overridden=overridden,
-        why_overridden=why,
-    )
+def shown_lines(lines: Iterable[PlanLine], summary: PlanSummary | None) -> list[ShownLine]:
+    chances, brings = (summary.chances, summary.brings) if summary else ({}, {})
+    return [
+        ShownLine(
+            line,
+            reason_sentences(line.reason),
+            chances.get(line.person_id, ""),
+            *brings.get(line.person_id, (None, None)),
+        )
+        for line in lines
+    ]
 
 
 STEPS: dict[str, Promise | str] = {
@@ -133,75 +193,17 @@ STEPS: dict[str, Promise | str] = {
 }
 
 
-@dataclass(frozen=True)
-class ShownJob:
+def shown_job(job: PlanningJob | None) -> dict[str, Any] | None:
     """A job as a page shows it."""
-
-    job: PlanningJob
-    asked: str
-
-    @property
-    def is_under_way(self) -> bool:
-        return self.job.state in jobs.UNDER_WAY
-
-    @property
-    def has_failed(self) -> bool:
-        return self.job.state == jobs.FAILED
-
-    @property
-    def step(self) -> Promise | str:
-        return STEPS.get(self.job.step, STEPS[""])
-
-    @property
-    def percent(self) -> int:
-        return round(100 * self.job.share)
-
-    @property
-    def message(self) -> str:
-        return str(jobs.message_of(self.job))
-
-
-def shown_job(job: PlanningJob | None) -> ShownJob | None:
-    return None if job is None else ShownJob(job, time_text(study_or_404(), job.asked_at))
-
-
-@require_POST
-def make_plan(request: HttpRequest) -> HttpResponse:
-    """Start to make a plan; the page of the plan shows how far it is."""
-    try:
-        jobs.ask_for_plan(cast(AtWork, request).member.name)
-    except jobs.PlanningBusy:
-        messages.warning(request, gettext("A plan is being made already. Wait until it is done, or stop it."))
-    except jobs.NotAllowed:
-        messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
-    return redirect("plan")
-
-
-def plan_job(request: HttpRequest, number: int) -> HttpResponse:
-    """How far a job is, as a part of the page of the plan; as a page of its own it leads there."""
-    if request.headers.get("X-Part") is None:
-        return redirect("plan")
-    jobs.settle()
-    job = _job_or_404(number)
-    context = {"job": shown_job(job), "may_make": may(request, Action.PROPOSE_PLAN, None)}
-    return render(request, "screens/plan_job_part.html", context)
-
-
-@require_POST
-def stop_job(request: HttpRequest, number: int) -> HttpResponse:
-    """Stop making a plan; nothing of it is kept."""
-    if not may(request, Action.PROPOSE_PLAN, None):
-        messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
-    elif jobs.stop(_job_or_404(number)):
-        messages.success(request, gettext("The plan is not made."))
-    return redirect("plan")
-
-
-def _job_or_404(number: int) -> PlanningJob:
-    job = PlanningJob.objects.filter(pk=number).first()
-    if job is None:
-        raise Http404
-    return job
+    return None if job is None else {
+        "job": job,
+        "asked": time_text(study_or_404(), job.asked_at),
+        "is_under_way": job.state in jobs.UNDER_WAY,
+        "has_failed": job.state == jobs.FAILED,
+        "step": STEPS.get(job.step, STEPS[""]),
+        "percent": round(100 * job.share),
+        "message": jobs.message_of(job),
+    }  # fmt: skip
 
 
 def plan(request: HttpRequest) -> HttpResponse:
@@ -223,9 +225,16 @@ def plan_or_404(number: int) -> Plan:
 
 
 def lines_in_sight(request: HttpRequest, plan: Plan) -> QuerySet[PlanLine]:
-    """The lines of a plan about people whom one may see."""
-    lines, only = PlanLine.objects.filter(plan=plan), only_site(request, Action.SEE_PEOPLE)
-    return lines if only is None else lines.filter(person__site_id=only)
+    """The lines of a plan about people whom one may see, with what came of them in its round."""
+    only = only_site(request, Action.SEE_PEOPLE)
+    lines = PlanLine.objects.filter(plan=plan, **({} if only is None else {"person__site_id": only}))
+    decided = Decision.objects.filter(round=OuterRef("plan__round"), person=OuterRef("person"))
+    overridden = Override.objects.filter(round=OuterRef("plan__round"), person=OuterRef("person"))
+    return lines.select_related("person__site").annotate(
+        handed_out=Subquery(decided.values("coupons")),
+        overridden=Subquery(overridden.values("coupons")),
+        why_overridden=Subquery(overridden.values("why")),
+    )
 
 
 def summary_of(plan: Plan) -> PlanSummary | None:
@@ -253,27 +262,25 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         people=Count("pk"), coupons=Sum("coupons", default=0), planned=Sum("planned", default=0)
     )
     lines = lines_in_sight(request, plan)
-    page = list_page(request, lines.select_related("person").order_by("person_id"))
+    page = list_page(request, lines.order_by("person_id"))
     kept = KeptModel(plan.model).plan(plan.seed)
     status = PlanStatus(plan.status)
     is_open = status in (PlanStatus.PROPOSED, PlanStatus.APPROVED)
-    sites = dict(Site.objects.values_list("site", "name"))
     only = only_site(request, Action.SEE_PEOPLE)
     return {
-        "status_words": STATUS_WORDS[plan.status],
-        "status_tone": STATUS_TONES[status],
+        "status": STATUSES[plan.status],
         "proposed": time_text(study, plan.proposed_at),
         "summary": summary,
         "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
-        "lines": shown_lines(plan, page.rows, sites, summary),
+        "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
         "was_approved": plan.round is not None,
         "people": total["people"],
         "coupons": total["coupons"],
         "planned": total["planned"],
-        "by_site": [] if only is None else _by_site(plan, sites),
+        "by_site": [] if only is None else _by_site(plan),
         "left_after": study.kept - total["coupons"],
         "curve": read_curve(kept.curve, total["planned"]),
         "forecast": read_forecast(kept.forecast),
@@ -282,14 +289,14 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "may_approve": status is PlanStatus.PROPOSED and may(request, Action.APPROVE_PLAN, None),
         "may_stop": is_open and may(request, Action.STOP_PLAN, None),
         "waits": status is PlanStatus.PROPOSED,
-        "own_site": None if only is None else sites[only],
+        "own_site": None if only is None else site_name(only),
     }
 
 
-def _by_site(plan: Plan, sites: dict[str, str]) -> list[tuple[str, int, int]]:
+def _by_site(plan: Plan) -> Iterable[tuple[str, int, int]]:
     """People and coupons of a plan at each site."""
-    counted = PlanLine.objects.filter(plan=plan).values_list("person__site_id").order_by("person__site__name")
-    return [(sites[site], *numbers) for site, *numbers in counted.annotate(Count("pk"), Sum("coupons"))]
+    counted = PlanLine.objects.filter(plan=plan).values_list("person__site__name").order_by("person__site__name")
+    return counted.annotate(Count("pk"), Sum("coupons"))
 
 
 def _since_before(request: HttpRequest, plan: Plan) -> tuple[int, Differences] | None:

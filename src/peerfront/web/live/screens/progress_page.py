@@ -1,36 +1,180 @@
-"""Progress: people by date with what was expected, arrivals, waves, what a coupon brings, coupons left."""
+"""Progress: people by date with what was expected, arrivals, waves, what a coupon brings, coupons left; by site."""
 
 import csv
-import io
-import threading
-import time
-from collections import OrderedDict
-from collections.abc import Callable
-from datetime import date
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
-from django.conf import settings as django_settings
-from django.db import connection
+from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language, gettext
 
-from peerfront.web.live.folder import LiveFolder
+from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Event
+from peerfront.web.live.records.models import Coupon, Event, Person, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
-from peerfront.web.live.screens.charts import Band, Bars, DayCurve, bars, day_curve
-from peerfront.web.live.screens.coupon_board import CouponState
-from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.progress_numbers import FEWEST_COUPONS, Standing, standings
+from peerfront.web.live.screens.charts import Expected, bars, day_curve
+from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
+from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.trees import Forest, Recruited
 
+FEWEST_COUPONS = 5
+"""With fewer coupons no share is shown: it would mean nothing."""
+LONGEST_SHOWN = 60
+"""Days since issue that are shown."""
 PICTURES = ("people", "weeks", "waves", "returns")
-_MOST_KEPT = 64
-_LARGE, _LARGE_KEPT = 20_000, 60.0  # from this number of coupons on, numbers may be this many seconds old
-_large: dict[str, tuple[float, date, dict[str | None, Standing]]] = {}
-_kept: OrderedDict[tuple[object, ...], object] = OrderedDict()
-_lock = threading.Lock()
+_LARGE, _LARGE_KEPT = 20_000, 60  # from this number of coupons on, numbers may be this many seconds old
+
+
+@dataclass(frozen=True)
+class Week:
+    """Who came in a week."""
+
+    monday: date
+    came: int
+    so_far: int
+
+
+@dataclass(frozen=True)
+class ReturnDay:
+    """What coupons bring on a day since they were handed out."""
+
+    age: int
+    out: int
+    """Coupons that were handed out at least so long ago and not used before."""
+    used: int
+    """Of these, used on this day."""
+    share: float
+    """Estimated share of coupons used up to this day."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far the study, or one of its sites, is."""
+
+    name: str
+    people: int
+    seeds: int
+    days: tuple[tuple[date, int], ...]
+    """People so far at the end of each day on which somebody came."""
+    weeks: tuple[Week, ...]
+    waves: tuple[tuple[int, int], ...]
+    """People by wave; seeds are wave 0."""
+    coupons: dict[str, int]
+    """By state."""
+    ended: int
+    """Coupons whose last day has passed, used or not; void ones could not be used."""
+    ended_used: int
+    returns: tuple[ReturnDay, ...]
+
+    @property
+    def recruits(self) -> int:
+        return self.people - self.seeds
+
+    @property
+    def handed_out(self) -> int:
+        return sum(self.coupons[state] for state in CouponState)
+
+    @property
+    def share_used(self) -> float | None:
+        """Recruits that a coupon brought, among those whose last day has passed; None with too few of them."""
+        return self.ended_used / self.ended if self.ended >= FEWEST_COUPONS else None
+
+
+def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
+    """How far the study is, by None, and each of its sites, by their short names."""
+    columns = ("person", "recruiter_id", "site_id", "enrolled_at")
+    forest = Forest(Recruited(*row) for row in Person.objects.values_list(*columns).iterator(chunk_size=2_000))
+    handed_out = Coupon.objects.exclude(holder=None)
+    dated = handed_out.values_list("site_id", "issued_at", "redemption__at", "voided_at", "last_day")
+    coupons = [_coupon(study, today, *row) for row in dated.iterator(chunk_size=2_000)]
+    names: dict[str | None, str] = {None: ""}
+    names.update((each.site, each.name) for each in Site.objects.all())
+    last = study.settings.active_after_days + study.settings.valid_days
+    by_site: dict[str | None, Standing] = {}
+    for site, name in names.items():
+        people = [each for each in forest.people.values() if site in (None, each.site)]
+        days = [day_of(study, each.enrolled_at) for each in people]
+        own = [each for each in coupons if site in (None, each.site)]
+        ended = [each for each in own if each.ended]
+        by_site[site] = Standing(
+            name=name,
+            people=len(people),
+            seeds=sum(each.recruiter is None for each in people),
+            days=so_far(days),
+            weeks=weekly(days, today),
+            waves=tuple(sorted(Counter(forest.waves[each.person] for each in people).items())),
+            coupons=counts_by_state(handed_out if site is None else handed_out.filter(site=site), today),
+            ended=len(ended),
+            ended_used=sum(each.used is not None for each in ended),
+            returns=returns_by_age([(each.age, each.used) for each in own], last),
+        )
+    return by_site
+
+
+@dataclass(frozen=True)
+class _Coupon:
+    site: str
+    age: int
+    """Days since it was handed out; until it was made void."""
+    used: int | None
+    """The age at which it was used."""
+    ended: bool
+    """Whether its last day has passed, and it was not made void."""
+
+
+def _coupon(study: StudyRow, today: date, site: str, *dates: Any) -> _Coupon:
+    issued, used, void, last_day = dates
+    begin, end = day_of(study, issued), today if void is None else day_of(study, void)
+    used_at = None if used is None else max((day_of(study, used) - begin).days, 0)
+    return _Coupon(site, max((end - begin).days, 0), used_at, void is None and last_day < today)
+
+
+def so_far(days: Sequence[date]) -> tuple[tuple[date, int], ...]:
+    """The total at the end of each day on which somebody came."""
+    total, totals = 0, []
+    for day, number in sorted(Counter(days).items()):
+        total += number
+        totals.append((day, total))
+    return tuple(totals)
+
+
+def weekly(days: Sequence[date], today: date) -> tuple[Week, ...]:
+    """Who came in each week from the first to today's; weeks begin on Monday."""
+    if not days:
+        return ()
+    counts = Counter(day - timedelta(days=day.weekday()) for day in days)
+    monday, last = min(counts), max(max(counts), today - timedelta(days=today.weekday()))
+    weeks: list[Week] = []
+    while monday <= last:
+        before = weeks[-1].so_far if weeks else 0
+        weeks.append(Week(monday, counts[monday], before + counts[monday]))
+        monday += timedelta(days=7)
+    return tuple(weeks)
+
+
+def returns_by_age(ages: Sequence[tuple[int, int | None]], last: int) -> tuple[ReturnDay, ...]:
+    """The share of coupons used by each age in days, up to `last` (Kaplan and Meier's estimate).
+
+    Each coupon is its age, today or when it was made void, and its age when it was used, if it was. A coupon counts for
+    as long as it has been out, so young ones do not make the share smaller.
+    """
+    used_on = Counter(used for _, used in ages if used is not None)
+    gone = Counter(age if used is None else used for age, used in ages)
+    oldest = min(max((*used_on, last)), LONGEST_SHOWN)
+    days, unused, out = [], 1.0, len(ages)
+    for age in range(oldest + 1):
+        if out < FEWEST_COUPONS:
+            break
+        unused *= 1 - used_on[age] / out
+        days.append(ReturnDay(age, out, used_on[age], 1 - unused))
+        out -= gone[age]
+    return tuple(days)
 
 
 def progress(request: HttpRequest) -> HttpResponse:
@@ -39,7 +183,6 @@ def progress(request: HttpRequest) -> HttpResponse:
     today = today_of(study)
     site = site_filter(request, Action.SEE_PROGRESS)
     now = _standing(study, today, site)
-    band = None if site is not None else forecast_of(study)
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
     settings = study.settings
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
@@ -64,7 +207,7 @@ def progress(request: HttpRequest) -> HttpResponse:
             "used": now.coupons[CouponState.USED],
             "share_used": _percent(now.share_used),
             "returns": [(each, _percent(each.share)) for each in now.returns],
-            "forecast": [] if band is None else list(zip(band.days, band.expected, band.low, band.high, strict=True)),
+            "forecast": read_forecast(_forecast_file(study)) if site is None else [],
             "by_site": [_standing(study, today, each) for each in sites] if site is None and len(sites) > 1 else [],
             "fewest": FEWEST_COUPONS,
         },
@@ -78,79 +221,61 @@ def progress_picture(request: HttpRequest, name: str) -> HttpResponse:
     study = study_or_404()
     site = site_filter(request, Action.SEE_PROGRESS)
     today = today_of(study)
-    key = (name, site, *_state(today), get_language(), _stamp(_forecast_file(study)))
-    picture = _remembered(key, lambda: _drawn(name, study, today, site))
+    forecast = _forecast_file(study)
+    stamp = forecast.stat().st_mtime if forecast is not None and forecast.is_file() else None
+    key = f"{name}-{site}-{_state(today)}-{get_language()}-{stamp}"
+    picture = cache.get_or_set(key, lambda: _drawn(name, study, today, site, forecast))
     return HttpResponse(str(picture), content_type="image/svg+xml")
 
 
-def forecast_of(study: StudyRow) -> Band | None:
-    """What the approved plan expects by date, or the newest before any is approved; None if there is no forecast."""
-    path = _forecast_file(study)
-    if path is None:
-        return None
+def read_forecast(path: Path | None) -> list[Expected]:
+    """What was expected by date, as it was kept with a plan; empty where there is nothing."""
     try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
-        return Band(
-            tuple(date.fromisoformat(row["date"]) for row in rows),
-            *(tuple(float(row[name]) for row in rows) for name in ("expected", "low", "high")),
-        )
+        rows = [] if path is None else list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+        columns = ("expected", "low", "high")
+        return [Expected(date.fromisoformat(row["date"]), *(float(row[name]) for name in columns)) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return []
 
 
 def _forecast_file(study: StudyRow) -> Path | None:
     """The forecast beside the model of the approved plan, or of the newest one before any is approved."""
-    folder: LiveFolder | None = django_settings.LIVE_FOLDER
     number = study.approved_plan or study.last_plan
     plan = DatabaseRecords().plan(number) if number else None
-    if folder is None or plan is None:
-        return None
-    models = folder.models.resolve()
-    path = (models / plan.model / "forecast.csv").resolve()
-    return path if path.is_relative_to(models) and path.is_file() else None
+    return None if plan is None else KeptModel(plan.model).forecast
 
 
-def _drawn(name: str, study: StudyRow, today: date, site: str | None) -> str:
+def _drawn(name: str, study: StudyRow, today: date, site: str | None, forecast: Path | None) -> str:
     now = _standing(study, today, site)
     beside = gettext("The table beside the picture has the same numbers.")
     match name:
         case "people":
-            return _people_curve(study, now, today, site, beside)
+            days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
+            target, deadline = study.settings.target if site is None else None, study.settings.deadline
+            return day_curve(
+                _at_site(gettext("People who take part, by date"), now),
+                beside,
+                days or [(today, 0)],
+                gettext("People who take part"),
+                band=read_forecast(forecast) if site is None else [],
+                band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
+                target=target,
+                target_words=gettext("Target: %(target)s") % {"target": target},
+                deadline=deadline,
+                deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
+            )
         case "weeks":
-            labels = tuple(week.monday.isoformat()[5:] for week in now.weeks)
-            numbers = tuple(float(week.came) for week in now.weeks)
             title = _at_site(gettext("People who came, by week"), now)
-            return bars(Bars(title, beside, labels, numbers, gettext("Week that begins on (month-day)")))
+            weeks = [(week.monday.isoformat()[5:], week.came) for week in now.weeks]
+            return bars(title, beside, weeks, gettext("Week that begins on (month-day)"))
         case "waves":
-            labels = tuple(str(wave) for wave, _ in now.waves)
-            numbers = tuple(float(number) for _, number in now.waves)
             title = _at_site(gettext("People by wave"), now)
-            return bars(Bars(title, beside, labels, numbers, gettext("Wave; seeds are 0")))
-    labels = tuple(str(each.age) for each in now.returns)
+            return bars(
+                title, beside, [(str(wave), number) for wave, number in now.waves], gettext("Wave; seeds are 0")
+            )
     title = _at_site(gettext("Share of coupons used, by days since they were handed out"), now)
-    numbers = tuple(each.share for each in now.returns)
-    return bars(Bars(title, beside, labels, numbers, gettext("Days since the coupon was handed out"), shares=True))
-
-
-def _people_curve(study: StudyRow, now: Standing, today: date, site: str | None, beside: str) -> str:
-    settings = study.settings
-    days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])] or [(today, 0)]
-    whole = site is None
-    return day_curve(
-        DayCurve(
-            title=_at_site(gettext("People who take part, by date"), now),
-            description=beside,
-            line_words=gettext("People who take part"),
-            days=tuple(day for day, _ in days),
-            numbers=tuple(float(number) for _, number in days),
-            band=forecast_of(study) if whole else None,
-            band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
-            target=None if settings.target is None or not whole else float(settings.target),
-            target_words=gettext("Target: %(target)s") % {"target": settings.target},
-            deadline=settings.deadline,
-            deadline_words=gettext("Last day: %(day)s") % {"day": settings.deadline},
-        )
-    )
+    shares = [(str(each.age), each.share) for each in now.returns]
+    return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
 
 
 def _at_site(title: str, now: Standing) -> str:
@@ -163,36 +288,16 @@ def _percent(share: float | None) -> str:
 
 def _standing(study: StudyRow, today: date, site: str | None) -> Standing:
     """Numbers of what is recorded now; those of a large study, which take seconds, may be a minute old."""
-    database, now = str(connection.settings_dict["NAME"]), time.monotonic()
-    large = _large.get(database)
-    if large is None or large[1] != today or now - large[0] > _LARGE_KEPT or site not in large[2]:
-        numbers = _remembered(("numbers", *_state(today)), lambda: standings(study, today))
-        assert isinstance(numbers, dict)
-        large = (now, today, numbers)
+    large = f"large-{study.prefix}-{today}"
+    numbers: dict[str | None, Standing] | None = cache.get(large)
+    if numbers is None or site not in numbers:
+        numbers = cache.get_or_set(f"numbers-{_state(today)}", lambda: standings(study, today))
+        assert numbers is not None
         if numbers[None].handed_out > _LARGE:
-            _large[database] = large
-    standing: Standing = large[2][site]
-    return standing
+            cache.set(large, numbers, _LARGE_KEPT)
+    return numbers[site]
 
 
-def _state(today: date) -> tuple[object, ...]:
+def _state(today: date) -> str:
     """What numbers and pictures depend on: all that is recorded (the last hash of the chain), and the day."""
-    return Event.objects.order_by("-number").values_list("hash", flat=True).first(), today
-
-
-def _stamp(path: Path | None) -> float | None:
-    return None if path is None else path.stat().st_mtime
-
-
-def _remembered(key: tuple[object, ...], make: Callable[[], object]) -> object:
-    """What was made for this key before; the oldest of many are forgotten."""
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    result = make()
-    with _lock:
-        _kept[key] = result
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    return result
+    return f"{Event.objects.order_by('-number').values_list('hash', flat=True).first()}-{today}"

@@ -1,32 +1,262 @@
-"""The settings of the study, changed with a reason; and its sites, which are added, never removed."""
+"""The settings of the study with the questions of its interview, changed with a reason; and its sites, which stay.
 
+The forms are made from `rules.study_settings.Settings`, and become such settings.
+"""
+
+import hashlib
 import re
-from typing import Any, cast
+from dataclasses import asdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, cast
+from zoneinfo import available_timezones
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Count
+from django.forms.formsets import BaseFormSet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.foundation.chained_log import one_spelling
+from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
+from peerfront.web.live.rules.chain import plain_value
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, Wish
-from peerfront.web.live.rules.study_settings import MOST_QUESTIONS, Settings
-from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.settings_forms import (
-    QuestionRows,
-    Questions,
-    SettingsForm,
-    fingerprint,
-    initial_of,
-    rows_of,
-)
+from peerfront.web.live.rules.study_settings import LONGEST_TEXT, MOST_QUESTIONS, Question, QuestionKind, Settings
+from peerfront.web.live.screens.page_words import decimals, refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm
+
+GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (_("The study"), ("name", "timezone", "target", "deadline")),
+    (_("Coupons"), ("budget", "cap", "valid_days", "active_after_days")),
+    (_("Payments"), ("currency", "interview_payment", "recruiting_payment")),
+    (_("Plans"), ("rounds", "plan_strata", "plan_randomise")),
+    (_("Clocks of tablets"), ("clock_ahead_minutes", "clock_behind_hours")),
+)
+"""Fields of the form under their headings: all settings but the questions."""
+_PAYMENTS = ("interview_payment", "recruiting_payment")
+
+
+class SettingsForm(RequestForm):
+    """All settings but the questions."""
+
+    shown = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
+    """The fingerprint of the settings that the page showed, so that no change made meanwhile is undone."""
+
+    name = forms.CharField(label=_("Name of the study"), max_length=100, help_text=_("On pages, coupons and reports."))
+    timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."))
+    target = forms.IntegerField(label=_("People wanted in all"), required=False, min_value=1)
+    deadline = forms.DateField(
+        label=_("Last day of recruitment"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    budget = forms.IntegerField(label=_("Coupons for the whole study"), help_text=_("Codes of seeds do not count."))
+    cap = forms.IntegerField(label=_("Most coupons for one person"), min_value=1)
+    valid_days = forms.IntegerField(
+        label=_("Days on which a coupon is valid"), help_text=_("Coupons handed out already keep their days.")
+    )
+    active_after_days = forms.IntegerField(
+        label=_("Days until a coupon becomes valid"), help_text=_("0: on the day on which it is handed out.")
+    )
+    currency = forms.CharField(label=_("Currency"), max_length=3, help_text=_("Three capital letters, such as EUR."))
+    interview_payment = forms.DecimalField(
+        label=_("For an interview"), help_text=_("0 if nothing is paid."), max_digits=15
+    )
+    recruiting_payment = forms.DecimalField(
+        label=_("For each recruit"), help_text=_("To the person who gave the coupon."), max_digits=15
+    )
+    rounds = forms.IntegerField(label=_("Rounds that plans look ahead"), help_text=_("This one included. 5 is usual."))
+    plan_strata = forms.MultipleChoiceField(
+        label=_("Groups in which everybody is planned alike"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Groups by the answers to these questions keep estimates valid. New questions can be chosen once they are"
+            " saved."
+        ),
+    )
+    plan_randomise = forms.DecimalField(
+        label=_("Share of people who get a random number of coupons, in percent"),
+        min_value=0,
+        max_value=50,
+        help_text=_("From them the study learns what a coupon does. 0: nobody."),
+    )
+    clock_ahead_minutes = forms.IntegerField(label=_("Refuse a tablet whose clock is ahead by more minutes than"))
+    clock_behind_hours = forms.IntegerField(label=_("Refuse what was recorded more hours ago than"))
+    why = forms.CharField(
+        label=_("Reason for the change"), max_length=LONGEST_TEXT, help_text=_("It stays in the audit."),
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, begun: bool, questions: tuple[Question, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        zones = sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
+        present = self.initial.get("timezone", "UTC")
+        cast(forms.ChoiceField, self.fields["timezone"]).choices = [
+            (name, name.replace("_", " ")) for name in dict.fromkeys(["UTC", present, *zones])
+        ]
+        names = [(each.name, f"{each.name}: {each.text}") for each in questions]
+        cast(forms.MultipleChoiceField, self.fields["plan_strata"]).choices = names
+        if not names:
+            del self.fields["plan_strata"]
+        if not begun:
+            del self.fields["why"]
+
+    def clean(self) -> dict[str, Any]:
+        entries = cast(dict[str, Any], super().clean())
+        places = decimals(str(entries.get("currency", "")).strip().upper())
+        for name in _PAYMENTS:
+            amount: Decimal | None = entries.get(name)
+            if amount is not None and amount != round(amount, places):
+                words = gettext("This currency has at most {places} digits after the point.")
+                self.add_error(name, words.format(places=places))
+        return entries
+
+    def groups(self) -> list[tuple[Any, list[forms.BoundField]]]:
+        """The fields under their headings."""
+        return [(heading, [self[name] for name in names if name in self.fields]) for heading, names in GROUPS]
+
+    def settings(self, questions: tuple[Question, ...]) -> Settings:
+        """What was typed; the rules judge it."""
+        entries = {name: self.cleaned_data[name] for _, names in GROUPS for name in names if name in self.fields}
+        currency = entries["currency"].strip().upper()
+        asked = {each.name for each in questions}
+        payments = {name: entries[name].scaleb(decimals(currency)) for name in _PAYMENTS}
+        return Settings(
+            **entries
+            | {name: int(payment.to_integral_value()) for name, payment in payments.items()}
+            | {
+                "currency": currency,
+                "name": entries["name"].strip(),
+                "questions": questions,
+                "plan_strata": tuple(name for name in entries.get("plan_strata", ()) if name in asked),
+                "plan_randomise": float(entries["plan_randomise"] / 100),
+            }
+        )
+
+
+def initial_of(settings: Settings) -> dict[str, Any]:
+    """What the form shows at first."""
+    places = decimals(settings.currency)
+    fields = {name: getattr(settings, name) for _, names in GROUPS for name in names}
+    return (
+        fields
+        | {name: Decimal(fields[name]).scaleb(-places) for name in _PAYMENTS}
+        | {
+            "shown": fingerprint(settings),
+            "plan_randomise": Decimal(str(round(settings.plan_randomise * 100, 6))).normalize().__format__("f"),
+            "plan_strata": list(settings.plan_strata),
+        }
+    )
+
+
+def fingerprint(settings: Settings) -> str:
+    """A hash of the settings, which shows whether somebody changed them meanwhile."""
+    return hashlib.sha256(one_spelling(plain_value(settings))).hexdigest()
+
+
+class QuestionForm(forms.Form):
+    """One question of the interview."""
+
+    text = forms.CharField(label=_("Question, as it is asked"), max_length=LONGEST_TEXT, required=False)
+    name = forms.CharField(
+        label=_("Name of the column"), max_length=40, required=False,
+        help_text=_("Small letters, digits and _. Made from the question if it is empty."),
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+    )  # fmt: skip
+    kind = forms.ChoiceField(label=_("Answered by"))
+    choices = forms.CharField(
+        label=_("Choices, one on each line"), required=False, widget=forms.Textarea(attrs={"rows": 4})
+    )
+    for_planning = forms.BooleanField(
+        label=_("Plans may use the answers"), required=False, initial=True,
+        help_text=_("Leave sensitive questions out unless there is a reason."),
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast(forms.ChoiceField, self.fields["kind"]).choices = [
+            (QuestionKind.CHOICE.value, gettext("choosing one of several")),
+            (QuestionKind.NUMBER.value, gettext("a number")),
+            (QuestionKind.TEXT.value, gettext("words")),
+        ]
+
+    @property
+    def is_blank(self) -> bool:
+        entries = getattr(self, "cleaned_data", {})
+        return not any(entries.get(name, "").strip() for name in ("text", "name", "choices"))
+
+    def question(self) -> Question:
+        entries = self.cleaned_data
+        kind = QuestionKind(entries["kind"])
+        lines = [line.strip() for line in entries["choices"].splitlines() if line.strip()]
+        choices = tuple(dict.fromkeys(lines)) if kind is QuestionKind.CHOICE else ()
+        text = entries["text"].strip()
+        return Question(entries["name"].strip() or question_name(text), text, kind, choices, entries["for_planning"])
+
+    def clean(self) -> dict[str, Any]:
+        entries = cast(dict[str, Any], super().clean())
+        if self.errors or self.is_blank or entries.get("DELETE"):
+            return entries
+        errors = {
+            "question_name": (
+                "name",
+                gettext("Give a short name: small letters, digits and _, beginning with a letter."),
+            ),
+            "question_text": ("text", gettext("Write the question as it is asked.")),
+            "choices": ("choices", gettext("Give at least two different choices, each of at most 100 characters.")),
+        }
+        if fault := self.question().fault:
+            self.add_error(*errors[fault])
+        return entries
+
+
+if TYPE_CHECKING:
+    _BaseFormSet = BaseFormSet[QuestionForm]
+else:
+    _BaseFormSet = BaseFormSet  # Django's own class takes no parameter when the program runs
+
+
+class Questions(_BaseFormSet):
+    """All rows of questions."""
+
+    def add_fields(self, form: QuestionForm, index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields["ORDER"].label = gettext("Place in the interview")
+        form.fields["DELETE"].label = gettext("Remove this question")
+
+    def clean(self) -> None:
+        names = [each.question().name for each in self.asked()]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise forms.ValidationError(
+                gettext("Two questions have the same name: {names}.").format(names=", ".join(twice))
+            )
+
+    def asked(self) -> list[QuestionForm]:
+        """Rows that are filled in and stay, in their order."""
+        rows = [
+            form for form in self.forms if form.is_valid() and not form.is_blank and not form.cleaned_data.get("DELETE")
+        ]
+        return sorted(rows, key=lambda form: form.cleaned_data.get("ORDER") or MOST_QUESTIONS)
+
+
+QuestionRows = forms.formset_factory(
+    QuestionForm, formset=Questions, extra=0, can_delete=True, can_order=True, max_num=MOST_QUESTIONS,
+    absolute_max=MOST_QUESTIONS + 1,
+)  # fmt: skip
+
+
+def rows_of(questions: tuple[Question, ...]) -> list[dict[str, Any]]:
+    """What the rows show at first."""
+    return [asdict(each) | {"choices": "\n".join(each.choices)} for each in questions]
+
 
 _FIRST = Settings(budget=300, cap=3)  # what a study that has not begun is shown
 
@@ -76,7 +306,7 @@ def _with_empty_row(entries: QueryDict, how: dict[str, Any]) -> tuple[SettingsFo
         if f"questions-{number}-DELETE" not in entries:
             rows.append(row)
     rows.sort(key=lambda row: _whole(row["ORDER"]) or MOST_QUESTIONS)
-    all_rows = QuestionRows(initial=[*rows, *rows_of((), blank=1)], prefix="questions")
+    all_rows = QuestionRows(initial=[*rows, {"for_planning": True, "kind": QuestionKind.CHOICE}], prefix="questions")
     return SettingsForm(**how | {"initial": typed}), all_rows
 
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from typing import cast
 from zoneinfo import ZoneInfo
 
@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -77,24 +77,6 @@ def may_open_as(page: str, member: Member) -> bool:
     if isinstance(needed, Action) and needed.declared.scope is Scope.STUDY:
         return is_allowed(needed, member.role, own_site=member.covers(None))
     return may_open(page, member.role)
-
-
-def missing_pages() -> list[str]:
-    """Names of pages that the table does not have."""
-    return sorted(page_names() - PAGES.keys())
-
-
-@cache
-def page_names() -> frozenset[str]:
-    """All pages of the site."""
-
-    def names(patterns: list[URLPattern | URLResolver]) -> set[str]:
-        all_names = set()
-        for each in patterns:
-            all_names |= names(each.url_patterns) if isinstance(each, URLResolver) else {each.name or str(each.pattern)}
-        return all_names
-
-    return frozenset(names(get_resolver().url_patterns))
 
 
 class AccessMiddleware:

@@ -1,7 +1,15 @@
-"""Who recruited whom: chains by size, one of them as a picture and as a list."""
+"""Who recruited whom: chains by size, one of them as a picture and as a list.
+
+In the picture waves are columns. Everybody without shown recruits gets a row of their own, in order; a recruiter stands
+in the middle of their recruits, and no label covers another.
+"""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,21 +17,172 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
+from peerfront.foundation.shown import visible
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
-from peerfront.web.live.screens.chains import Forest, Node, Recruited, tree_svg
+from peerfront.web.live.screens.charts import picture
 from peerfront.web.live.screens.page_frame import day_of, only_site, sites_in_sight, study_or_404
-from peerfront.web.live.screens.svg import COLOURS
 
 MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""
 MOST_LISTED = 100
 """Chains in the list."""
 _SITE, _WAVE = "site", "wave"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8C6D31")
+_OTHERS = "#999999"
+_COLUMN, _ROW, _MARGIN = 150, 26, 24
+_LABEL = 14  # characters of a label that fit beside the next column
+
+
+@dataclass(frozen=True)
+class Recruited:
+    """Somebody in a chain."""
+
+    person: str
+    recruiter: str | None
+    site: str
+    enrolled_at: datetime
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Everybody whom one person recruited, directly or through others."""
+
+    root: str
+    people: int
+    waves: int
+    """Of the deepest person; the root is wave 0."""
+    newest: datetime
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A person in a part of a chain that is shown, with their place in its picture."""
+
+    person: Recruited
+    wave: int
+    """Recruitments from the root: the column."""
+    row: float
+    recruiter_row: float | None
+    """The row of the recruiter, who stands one column before; None for the root."""
+    recruits: tuple[str, ...]
+    """Those who are shown."""
+    hidden: int
+    """How many are not."""
+
+
+class Forest:
+    """All people in sight by recruiter. People whose recruiter is not in sight begin a chain, as seeds do."""
+
+    def __init__(self, people: Iterable[Recruited]) -> None:
+        self.people = {each.person: each for each in people}
+
+    @cached_property
+    def recruits(self) -> dict[str, list[str]]:
+        """Recruits of each person in the order in which they came."""
+        by_recruiter: dict[str, list[str]] = {}
+        for each in sorted(self.people.values(), key=lambda person: (person.enrolled_at, person.person)):
+            if each.recruiter in self.people:
+                by_recruiter.setdefault(str(each.recruiter), []).append(each.person)
+        return by_recruiter
+
+    @cached_property
+    def waves(self) -> dict[str, int]:
+        """Recruitments between the beginning of the chain and each person."""
+        return {person: wave for root in self.roots for person, wave in self.below(root)}
+
+    @property
+    def roots(self) -> list[str]:
+        """Where chains begin."""
+        return [each.person for each in self.people.values() if each.recruiter not in self.people]
+
+    def chains(self) -> list[Chain]:
+        """All chains, the largest first."""
+        chains = []
+        for root in self.roots:
+            below = list(self.below(root))
+            newest = max(self.people[person].enrolled_at for person, _ in below)
+            chains.append(Chain(root, len(below), below[-1][1], newest))
+        return sorted(chains, key=lambda chain: (-chain.people, chain.root))
+
+    def below(self, root: str) -> Iterable[tuple[str, int]]:
+        """Everybody of a chain with their wave, wave by wave."""
+        wave, number = [root], 0
+        while wave:
+            yield from ((person, number) for person in wave)
+            wave = [each for person in wave for each in self.recruits.get(person, ())]
+            number += 1
+
+    def shown(self, root: str, most: int) -> list[Placed]:
+        """The first `most` people of a chain, wave by wave, with their places."""
+        waves = dict(islice(self.below(root), most))
+        recruits = {person: [each for each in self.recruits.get(person, ()) if each in waves] for person in waves}
+        rows = _rows(root, recruits)
+        above = {each: rows[person] for person in waves for each in recruits[person]}
+        return [
+            Placed(
+                self.people[person], wave, rows[person], above.get(person), tuple(recruits[person]),
+                len(self.recruits.get(person, ())) - len(recruits[person]),
+            )
+            for person, wave in waves.items()
+        ]  # fmt: skip
+
+
+def _rows(root: str, recruits: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """The row of everybody in the picture of a chain."""
+    rows: dict[str, float] = {}
+    next_row = 0
+    stack = [(root, False)]
+    while stack:  # no recursion: a chain may be longer than Python's stack
+        person, below_done = stack.pop()
+        if below_done:
+            rows[person] = (rows[recruits[person][0]] + rows[recruits[person][-1]]) / 2
+        elif recruits[person]:
+            stack.append((person, True))
+            stack += [(each, False) for each in reversed(recruits[person])]
+        else:
+            rows[person] = next_row
+            next_row += 1
+    return rows
+
+
+def tree_svg(people: Sequence[Placed], group: Mapping[str, str], groups: Sequence[str], grouped_by: str) -> str:
+    """Draw a chain; `group` is that of each person, `groups` are all of them in the order of the legend."""
+    colours = dict(zip(groups, COLOURS, strict=False))
+    top = _MARGIN * 2 + 20 * len(groups)
+    context = {
+        "grouped_by": grouped_by,
+        "legend": [
+            (visible(name), colours.get(name, _OTHERS), _MARGIN + 20 * place) for place, name in enumerate(groups, 1)
+        ],
+        "people": [_drawn(each, top, colours.get(group[each.person.person], _OTHERS)) for each in people],
+    }
+    title = gettext("Recruits of %(person)s") % {"person": visible(people[0].person.person)}
+    number = ngettext("%(number)s person is shown.", "%(number)s people are shown.", len(people))
+    lines = gettext(
+        "Lines lead from recruiters, on the left, to their recruits. The list below the picture says the same."
+    )
+    width = max(_MARGIN * 2 + _COLUMN * (max(each.wave for each in people) + 1), 420)
+    height = top + _MARGIN + round(_ROW * (max(each.row for each in people) + 1))
+    return picture("tree", width, height, title, f"{number % {'number': len(people)}} {lines}", context)
+
+
+def _drawn(each: Placed, top: int, colour: str) -> dict[str, object]:
+    """A person as the template draws them."""
+    x, y = _MARGIN + _COLUMN * each.wave, round(top + _ROW * (each.row + 0.5), 1)
+    line = ""
+    if each.recruiter_row is not None:
+        line = f"M{x - _COLUMN} {top + _ROW * (each.recruiter_row + 0.5):.1f}H{x - 24}V{y}H{x}"
+    name = visible(each.person.person)
+    words = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+    shape = "withdrawn" if each.person.withdrawn else "seed" if each.person.recruiter is None else "recruit"
+    more = f" +{each.hidden}" if each.hidden else ""
+    return {"x": x, "y": y, "line": line, "shape": shape, "colour": colour, "words": words + more}
 
 
 @dataclass(frozen=True)
@@ -49,13 +208,13 @@ def tree(request: HttpRequest) -> HttpResponse:
     if root is not None:
         shown = forest.shown(root, MOST_SHOWN)
         colouring = _colouring(request, study, forest, shown)
-        number = len(shown.everybody())
+        number = len(shown)
         above = forest.people[root].recruiter
         context |= {
             "root": root,
             "above": above if above in forest.people else "",
             "number": number,
-            "whole": forest.below(root),
+            "whole": sum(1 for _ in forest.below(root)),
             "colouring": colouring,
             "choices": _choices(study),
             "nested": _nested(shown, study),
@@ -103,12 +262,12 @@ def _choices(study: StudyRow) -> list[tuple[str, str]]:
     return [(_SITE, gettext("Site")), (_WAVE, gettext("Wave")), *((each.name, each.text) for each in questions)]
 
 
-def _colouring(request: HttpRequest, study: StudyRow, forest: Forest, shown: Node) -> Colouring:
+def _colouring(request: HttpRequest, study: StudyRow, forest: Forest, shown: Sequence[Placed]) -> Colouring:
     """By site, wave or an answer, as the address says; rare groups share the last colour."""
     choices = dict(_choices(study))
     key = request.GET.get("colour", "")
     key = key if key in choices else _usual(study)
-    people = [node.person.person for node in shown.everybody()]
+    people = [each.person.person for each in shown]
     group = _groups(request, key, forest, people)
     in_order = list(dict.fromkeys(group[person] for person in people))
     if len(in_order) > len(COLOURS):
@@ -140,21 +299,21 @@ def _groups(request: HttpRequest, key: str, forest: Forest, people: list[str]) -
     return {person: by_person.get(person) or gettext("Not answered") for person in people}
 
 
-def _nested(root: Node, study: StudyRow) -> SafeString:
+def _nested(shown: Sequence[Placed], study: StudyRow) -> SafeString:
     """The chain as nested lists, from the deepest wave on, so that no chain is too long."""
     lists: dict[str, SafeString] = {}
-    for node in reversed(root.everybody()):
-        person = node.person.person
-        below = format_html_join("", "{}", ((lists.pop(each.person.person),) for each in node.recruits))
+    for each in reversed(shown):
+        person = each.person.person
+        below = format_html_join("", "{}", ((lists.pop(recruit),) for recruit in each.recruits))
         more = format_html(
-            ' <a href="?root={}">{}</a>', person, gettext("and %(number)s more") % {"number": node.hidden}
-        ) if node.hidden else ""  # fmt: skip
+            ' <a href="?root={}">{}</a>', person, gettext("and %(number)s more") % {"number": each.hidden}
+        ) if each.hidden else ""  # fmt: skip
         lists[person] = format_html(
             '<li><a href="{}"><bdi>{}</bdi></a> <span class="quiet">{}</span>{}{}</li>',
             reverse("person", args=[person]),
             person,
-            day_of(study, node.person.enrolled_at),
+            day_of(study, each.person.enrolled_at),
             more,
-            format_html("<ul>{}</ul>", below) if node.recruits else "",
+            format_html("<ul>{}</ul>", below) if each.recruits else "",
         )
-    return lists[root.person.person]
+    return lists[shown[0].person.person]

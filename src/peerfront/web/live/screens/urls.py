@@ -2,6 +2,7 @@
 
 from django.contrib.auth.views import LogoutView
 from django.urls import path
+from django.views.i18n import set_language
 
 from peerfront.web.live.screens import (
     arrival,
@@ -28,10 +29,8 @@ from peerfront.web.live.screens import (
 )
 from peerfront.web.live.screens.form_pages import form_page
 
-handler400 = "peerfront.web.live.screens.page_frame.bad_request"
-handler403 = "peerfront.web.live.screens.page_frame.not_allowed"
-handler404 = "peerfront.web.live.screens.page_frame.not_found"
-handler500 = "peerfront.web.live.screens.page_frame.server_fault"
+handler400, handler403, handler404 = (page_frame.fault_page(status) for status in (400, 403, 404))
+handler500 = page_frame.server_fault
 urlpatterns = [
     path("", home.home, name="home"),
     path("login/", logins.Login.as_view(), name="login"),
@@ -68,9 +67,9 @@ urlpatterns = [
     path("estimates/", estimates_page.estimates, name="estimates"),
     # The plan: made, looked at, changed, approved, stopped
     path("plan/", plan_page.plan, name="plan"),
-    path("plan/make/", plan_page.make_plan, name="make_plan"),
-    path("plan/job/<int:number>/", plan_page.plan_job, name="plan_job"),
-    path("plan/job/<int:number>/stop/", plan_page.stop_job, name="stop_job"),
+    path("plan/make/", plan_changes.make_plan, name="make_plan"),
+    path("plan/job/<int:number>/", plan_changes.plan_job, name="plan_job"),
+    path("plan/job/<int:number>/stop/", plan_changes.stop_job, name="stop_job"),
     path("plan/<int:number>/", plan_page.plan_number, name="plan_number"),
     path("plan/<int:number>/sheet/", plan_changes.plan_sheet, name="plan_sheet"),
     path("plan/<int:number>/change/", form_page(plan_changes.ChangeForm), name="change_plan"),
@@ -78,8 +77,8 @@ urlpatterns = [
     path("plan/<int:number>/stop/", form_page(plan_changes.StopForm), name="stop_plan"),
     # Settings, sites, users, audit, export, back-ups; and everybody's password
     path("first-login/<str:number>/<str:token>/", users.first_login, name="first_login"),
-    path("password/", users.password, name="password"),
-    path("language/", page_frame.set_language, name="set_language"),
+    path("password/", users.Password.as_view(), name="password"),
+    path("language/", set_language, name="set_language"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("sites/", settings_page.sites, name="sites"),
     path("users/", users.users, name="users"),

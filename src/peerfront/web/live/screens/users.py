@@ -5,11 +5,13 @@ from uuid import uuid4
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
-from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.contrib.auth import login
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
+from django.contrib.auth.views import PasswordChangeView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -224,25 +226,10 @@ else:
     _SetPasswordForm = SetPasswordForm  # Django's own class takes no parameter when the program runs
 
 
-class _Passwords(_SetPasswordForm):
-    """A new password, twice."""
+class _NameAndPasswords(_SetPasswordForm):
+    """Managers who log in for the first time may choose their name as well: no record carries it yet."""
 
     field_order = ("user_name", "new_password1", "new_password2")
-
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(user, *args, **kwargs)
-        for name in ("new_password1", "new_password2"):
-            self.fields[name].widget.attrs["autocomplete"] = "new-password"
-        self.fields["new_password1"].label = gettext("New password")
-        self.fields["new_password1"].help_text = gettext(
-            "At least 12 characters. Four or five words that nobody would guess are easy to remember."
-        )
-        self.fields["new_password2"].label = gettext("The same password again")
-        self.fields["new_password2"].help_text = ""
-
-
-class _NameAndPasswords(_Passwords):
-    """Managers who log in for the first time may choose their name as well: no record carries it yet."""
 
     user_name = forms.CharField(
         label=_("Your name for logging in"),
@@ -269,7 +256,7 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
         return render(request, "screens/management/link_ended.html", status=410)
     member = StoredMember.objects.filter(user=user).first()
     chooses_name = user.last_login is None and member is not None and member.role == Role.MANAGER
-    kind = _NameAndPasswords if chooses_name else _Passwords
+    kind = _NameAndPasswords if chooses_name else SetPasswordForm
     initial = {"user_name": user.username} if chooses_name else {}
     form = kind(user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -299,24 +286,12 @@ def _rename(user: User, name: str, site: str | None) -> None:
     noted(Request(uuid4().hex, by, site, None, note), change)
 
 
-@never_cache
-@sensitive_post_parameters()
-def password(request: HttpRequest) -> HttpResponse:
+class Password(PasswordChangeView):
     """Somebody who is logged in chooses another password; their other sessions end."""
-    form = _Change(cast(User, request.user), request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        form.save()
-        update_session_auth_hash(request, form.user)
-        messages.success(request, gettext("Your password is changed. On other devices you have to log in again."))
-        return redirect("home")
-    return render(request, "screens/management/password.html", {"form": form})
 
+    template_name = "screens/management/password.html"
+    success_url = reverse_lazy("home")
 
-class _Change(_Passwords, PasswordChangeForm):
-    """The present password, then a new one twice."""
-
-    field_order = ("old_password", "new_password1", "new_password2")
-
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
-        super().__init__(user, *args, **kwargs)
-        self.fields["old_password"].label = gettext("Present password")
+    def form_valid(self, form: Any) -> HttpResponse:
+        messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
+        return super().form_valid(form)
