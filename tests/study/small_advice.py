@@ -17,20 +17,21 @@ from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.networks import frozen, perceptron
 from peerfront.foundation.randomness import named_generator
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Prior, learned_belief
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
-from peerfront.problem import Frontier, History, Rules
-from peerfront.study.artifacts import Fit, fingerprint
+from peerfront.problem import Frontier, Rules
+from peerfront.study.artifacts import Fit, fingerprint, value_response
+from peerfront.study.fit_models import counts_of
 from peerfront.study.orders import PlanOrder
 from peerfront.study.report import study_report
+from peerfront.study.stories import planned_stories
 from peerfront.words.report_page import report_page
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
-QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(0.1,), folds=5, drop_fields=False)
 
 
 def order(budget: int = 12, **changed: int | None) -> PlanOrder:
@@ -66,32 +67,42 @@ def a_study(people: int = 90, still_open: str = "40") -> tuple[Study, StudySchem
     return study, dataclasses.replace(guess_schema(study).schema, reading=study.settings)
 
 
-FAMILIES = {"capacity": "poisson", "per_coupon": "betabinomial"}
+@cache
+def a_belief(*parts: str, draws: int = 24) -> Belief:
+    """A belief in these parts, evenly; without any, in limited people alone."""
+    study, schema = a_study()
+    counts = counts_of(history_of(study, schema))
+    each = [learned_belief(counts, _prior(part), draws=draws).rounded() for part in parts or ("capacity",)]
+    names = ("limited", "spur", "levels", "effects", "drift", "spread")
+    whole = {name: np.concatenate([getattr(belief, name) for belief in each]) for name in names}
+    fields = tuple(dict.fromkeys(field for belief in each for field in belief.fields))
+    return dataclasses.replace(each[0], fields=fields, **whole)
+
+
+def _prior(part: str) -> Prior:
+    if part == "motivate":
+        return Prior(limited=((0.0, 1.0),), spur=((0.8, 1.0),), answers_matter=0.9)
+    return dataclasses.replace(Prior.knowing(part), answers_matter=0.9)
 
 
 @cache
-def a_fit(folds: int = 5, *stories: str) -> Fit:
-    """A model with these stories of what a coupon does, evenly believed; without any, the paper's alone."""
+def a_fit(*stories: str) -> Fit:
+    """A model that believes in these parts, evenly; without any, in limited people alone."""
     study, schema = a_study()
-    history = history_of(study, schema)
-    told = tuple(_story(history, name, folds, 1.0 / (len(stories) or 1)) for name in stories or ("capacity",))
+    history, belief = history_of(study, schema), a_belief(*stories)
+    inputs = PersonInputs(history.schema, value_response(belief))
+    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
+    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
     return Fit(
         schema.schema,
+        belief,
         fit_inheritance(Pairs.of(history)),
-        Planner(told, 0.95),
+        Planner(planned_stories(belief, surrogate.freeze(), laplace), 0.95),
         RULES,
         study_schema=schema_text(schema),
         data_fingerprint=fingerprint(history),
         settings={"seed": 3},
     )
-
-
-def _story(history: History, name: str, folds: int, weight: float) -> Story:
-    response = fit_response(history, dataclasses.replace(QUICK, folds=folds, family=FAMILIES[name]))
-    inputs = PersonInputs(history.schema, response)
-    surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
-    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
-    return Story(response, surrogate.freeze(), laplace, weight, name)
 
 
 def a_frontier(people: int = 6) -> Frontier:

@@ -39,7 +39,7 @@ def drawn_models(
     studies: int = 30, exact: bool = False, stories: tuple[str, ...] = ("capacity", "per_coupon")
 ) -> tuple[DrawnModels, Luck]:
     luck = named_luck(("days", studies), studies)
-    models = DayModels.of(a_fit(5, *stories), some_times())
+    models = DayModels.of(a_fit(*stories), some_times())
     return DrawnModels.of(models, a_standing().seen, luck, exact=exact), luck
 
 

@@ -28,7 +28,7 @@ def made(**changed: object) -> DateForecast:
     given = {"target": 50, "studies": 120, **changed}
     asked = given.pop("order", order(15))
     standing = given.pop("standing", a_standing())
-    return forecast_by_date(a_fit(5, "capacity", "per_coupon"), standing, asked, some_times(), UNTIL, **given)  # type: ignore[arg-type]
+    return forecast_by_date(a_fit("capacity", "per_coupon"), standing, asked, some_times(), UNTIL, **given)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_nothing_to_give_out_leaves_what_is_open() -> None:
 
 
 def test_a_population_that_runs_out() -> None:
-    fit, standing = a_fit(5, "capacity", "per_coupon"), a_standing()
+    fit, standing = a_fit("capacity", "per_coupon"), a_standing()
     asked = replace(order(15), population=("44",))
     left = share_left_of(fit, standing, asked)
     assert left is not None
@@ -111,7 +111,7 @@ def test_a_population_that_runs_out() -> None:
 
 
 def test_deadlines_that_cannot_be_are_refused() -> None:
-    fit = a_fit(5, "capacity", "per_coupon")
+    fit = a_fit("capacity", "per_coupon")
     for until in (date(2027, 1, 4), date(2026, 1, 1), date(2035, 1, 1)):
         with pytest.raises(SettingError, match="allowed are 1 to"):
             forecast_by_date(fit, a_standing(), order(15), some_times(), until)
@@ -129,7 +129,7 @@ def test_a_study_stands_where_its_file_says(tmp_path) -> None:
     assert len(standing.holders) == len(rows)
     assert standing.enrolled == len(study)
     assert [str(each) for each in standing.waiting.ids] == list(study.waiting["id"])
-    model = Model(a_fit(5, "capacity", "per_coupon"))
+    model = Model(a_fit("capacity", "per_coupon"))
     last = str(np.datetime64(standing.today) + 30)
     found = model.forecast_by_date(study, last, 10, episodes=20)
     assert found.in_hand == standing.coupons_open

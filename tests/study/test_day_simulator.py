@@ -69,7 +69,7 @@ class PlanOne(PlanByDate):
 
 
 def the_plan() -> PlanOne:
-    return PlanOne(a_fit(5, "capacity", "per_coupon").planner, some_times(), RULES, valid_days=45.0)
+    return PlanOne(a_fit("capacity", "per_coupon").planner, some_times(), RULES, valid_days=45.0)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def _check(paths: DayPaths, settings: DaySettings) -> None:
 def test_nobody_is_lost_and_nothing_is_given_out_twice(places: float | None) -> None:
     models, luck = drawn_models(60)
     settings = replace(SETTINGS, interviews_per_week=places, budget=12)
-    fit = a_fit(5, "capacity", "per_coupon")
+    fit = a_fit("capacity", "per_coupon")
     for policy in (ByRule(Constant(3), RULES), PlanByDate(fit.planner, some_times(), RULES)):
         _check(simulate_days(models, a_standing(), policy, settings, luck), settings)
 
@@ -142,7 +142,7 @@ def test_open_coupons_alone_bring_what_is_expected_of_them() -> None:
     models, luck = drawn_models(3000, exact=True, stories=("capacity",))
     standing = a_standing()
     paths = simulate_days(models, standing, Three(), DaySettings(days=59, budget=0), luck)
-    planner, times = a_fit(5, "capacity").planner, models.models.times
+    planner, times = a_fit("capacity").planner, models.models.times
     for days in (14, 59):
         expected = expected_to_come(planner, standing.open, times, days).sum()
         came = paths.interviews[:, : days + 1].sum(axis=1)

@@ -28,7 +28,7 @@ STORIES = ("capacity", "per_coupon")
 
 
 def two() -> Fit:
-    return a_fit(5, *STORIES)
+    return a_fit(*STORIES)
 
 
 def test_a_sheet_says_what_comes_by_each_story_and_what_knowing_it_would_add() -> None:

@@ -16,7 +16,7 @@ HEADING = Heading("Harbour study", "2026-03-02", 4)
 
 @pytest.fixture(scope="module")
 def sheet() -> CouponSheet:
-    return plan_coupons(a_fit(5, "capacity", "per_coupon"), a_frontier(30), order())
+    return plan_coupons(a_fit("capacity", "per_coupon"), a_frontier(30), order())
 
 
 @pytest.fixture
