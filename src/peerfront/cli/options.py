@@ -86,11 +86,13 @@ LEARN = Annotated[
     bool,
     typer.Option(
         "--learn",
-        help="Give random numbers of coupons to some people, to find out what a coupon does; how many people is chosen "
-        "by simulation, and may be none.",
+        help="Consider numbers of coupons drawn by lot, to find out what a coupon does; whether they pay is found by "
+        "simulation. Without this option they are considered only where everybody has had the same number.",
     ),
 ]
-LEARN_SHARE = Annotated[float | None, text("SHARE", "The same for this share of the people, such as 0.1.")]
+LEARN_SHARE = Annotated[
+    float | None, text("SHARE", "Draw by lot who of them gets the most coupons, with this share; 0 for nobody.")
+]
 STRATA = Annotated[
     str | None,
     text(

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.gfp.backup import Tables
+from peerfront.gfp.greedy import Limits, greedy_many
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -148,3 +149,25 @@ def _whole_blocks(gains: Array, covers: Array, worth: Array, coupons: Numbers, e
         free -= size
         inside[who] = coupons[who] < most
     return coupons
+
+
+def greedy_in_blocks(
+    tables: Tables,
+    weights: Array,
+    which: Numbers,
+    discount: float,
+    first: Numbers,
+    limits: Limits,
+    coming: Array | None = None,
+) -> tuple[Numbers, Array]:
+    """`greedy_many`, in whole blocks where coupons motivate; values are those of the majorants then."""
+    if not rises(tables):
+        return greedy_many(tables, weights, which, discount, first, limits, coming)
+    concave, ends = majorants(tables)
+    coupons, values = greedy_many(concave, weights, which, discount, first, limits, coming)
+    for f in range(len(values)):
+        own = slice(first[f], first[f + 1])
+        left = int(limits.budgets[f] - coupons[own].sum())
+        worth = discount * weights[which[f], left] * (1.0 if coming is None else coming[f])
+        coupons[own] = whole_blocks(tables.take(own), worth, coupons[own], ends[own], int(limits.least_per_person[f]))
+    return coupons, values

@@ -16,9 +16,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
 from peerfront.gfp.backup import Array, Tables, split_weights
-from peerfront.gfp.blocks import majorants, rises, value_of, whole_blocks
+from peerfront.gfp.blocks import greedy_in_blocks, majorants, rises, value_of, whole_blocks
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
-from peerfront.gfp.greedy import Limits, greedy, greedy_at, greedy_many
+from peerfront.gfp.greedy import Limits, greedy, greedy_at
 from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price
 from peerfront.gfp.story import (
     FrontierValue,
@@ -182,17 +182,7 @@ class Planner:
             return self._plan_some_by_price(large, covariates, first, limits, rounds_left, coming)
         tables = self.tables(covariates, int(limits.most_per_person.max(initial=0)))
         which = self.stories[0].surrogate.table_with(rounds_left - 1)
-        if not rises(tables):
-            return greedy_many(tables, self._whole_weights, which, self.discount, first, limits, coming)
-        concave, ends = majorants(tables)
-        coupons, values = greedy_many(concave, self._whole_weights, which, self.discount, first, limits, coming)
-        for f in range(len(values)):
-            own = slice(first[f], first[f + 1])
-            left = int(limits.budgets[f] - coupons[own].sum())
-            worth = self.discount * self._whole_weights[which[f], left] * (1.0 if coming is None else coming[f])
-            least = int(limits.least_per_person[f])
-            coupons[own] = whole_blocks(tables.take(own), worth, coupons[own], ends[own], least)
-        return coupons, values
+        return greedy_in_blocks(tables, self._whole_weights, which, self.discount, first, limits, coming)
 
     def _plan_some_by_price(
         self,

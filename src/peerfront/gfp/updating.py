@@ -1,23 +1,21 @@
-"""Plan with stories whose weights the study's own counts move: average, see who comes, update by Bayes, plan again.
+"""Find out what coupons do: plan, see who comes, update the belief by Bayes, plan again; and numbers drawn by lot.
 
-Every episode has its own weights pi. A round is planned as `Planner` plans with them, exactly: gains averaged with pi,
-each story's coordinates times its pi. Then somebody with covariates x and k coupons has brought y, which story m says
-happens with the chance P_m(N(k) = y | x), and
+Every episode has its own weights pi of the planner's stories. A round is planned as `Planner` plans with them, exactly:
+gains averaged with pi, each story's coordinates times its pi. Then somebody with covariates x and k coupons has brought
+y, which story m says happens with the chance P_m(N(k) = y | x), and
 
     pi_m  <-  pi_m * product over people of P_m(N(k_i) = y_i | x_i),      divided by their sum.
 
-Plans do not count on what they will learn: that is looked at by simulation (`worth_of_learning`), in which a share of
-the people get numbers of coupons at random.
-
-**Random numbers** (`vary`). Where everybody with the same answers gets the same number, nothing shows what another
-number would have brought. So each person whom the plan gives coupons is drawn with a chance, the share, and then gets a
-number drawn evenly from the fewest that a person may get (at least 1) to one more than planned, or to the most that the
-rules and the coupons left allow. People are gone through in random order, and for everybody drawn the most that they
-could get is set aside. So who is drawn never depends on other numbers, and the chance of every number is exact.
+Plans do not count on what they will learn. Where everybody has had the same number nothing shows what another number
+would bring, and a plan may give the same number again for ever. So a few designs of this round are tried
+(`worth_of_designs`): of the first people in the plan's order some, drawn by lot, get the most coupons and the others
+the fewest, which tells most. What a design is worth for all coupons that are left is seen in simulated studies that go
+on as above; what it costs now is part of it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,20 +24,20 @@ from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, fold
-from peerfront.foundation.settings import at_least, proportion
 from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.greedy import greedy_many
+from peerfront.gfp.blocks import greedy_in_blocks
 from peerfront.gfp.planner import Planner, too_large
 from peerfront.gfp.story import tables_by_story
 from peerfront.problem import Allocation, Crowd, Episodes, Round, Rules, State, Trajectories, World, check_feasible
 
-SHARES = (0.0, 0.1, 0.25, 0.5)
-"""Shares of the people with random numbers of coupons that `worth_of_learning` tries."""
 SURE = 0.9
 """A story with at least this weight counts as the true one."""
 Numbers = NDArray[np.int64]
 _LEAST_CHANCE = 1e-12  # no single person rules a story out
 _MOST_ENTRIES = 20_000_000  # numbers in the weight tables of states planned together
+_PARTS = (0.7, 1.0)  # of the planned coupons, that designs spend
+_SHARES = (0.35, 0.5, 0.65)  # of the people, that get the most coupons
+_LOT = 1 << 41  # far above any person and policy: the luck of a lot is nobody's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,20 +56,17 @@ def play_updating(
     luck: Luck,
     *,
     updates: bool = True,
-    share: float = 0.0,
-    learning_rounds: int = 1,
+    first: Sequence[Allocation] | None = None,
     start: Crowd | None = None,
     budgets: NDArray[np.int64] | None = None,
     rounds_left: NDArray[np.int64] | None = None,
 ) -> UpdatedEpisodes:
     """Play one episode for each row of luck; all begin with the weights of the planner's stories.
 
-    In the first `learning_rounds` rounds a `share` of the people who get coupons get random numbers of them (never in
-    an episode's last round: nothing could come of it). Without `updates` weights stay, and without a share this is
-    `rollout` with the planner. `start`, `budgets` and `rounds_left` are those of `rollout`.
+    `first` are the allocations of the first round, one for each episode; without them it is planned like the others.
+    Without `updates` weights stay, and without `first` this is `rollout` with the planner. `start`, `budgets` and
+    `rounds_left` are those of `rollout`.
     """
-    share = proportion("share of people", share)
-    learning_rounds = at_least(0)("learning rounds", learning_rounds)
     episodes = Episodes(world, rules, luck, start, budgets, rounds_left)
     prior = np.array([story.weight for story in planner.stories])
     evidence = np.zeros((len(luck), len(prior)))  # log likelihoods so far
@@ -79,14 +74,10 @@ def play_updating(
     weights = [believed]
     while states := episodes.states():
         living = episodes.living
-        allocations = plan_with_weights(planner, states, believed[living])
-        if share > 0.0 and episodes.round < learning_rounds:
-            allocations = [
-                vary(allocation, state, share, own, least=planner.least_per_person).allocation
-                if state.rounds_left > 1
-                else allocation
-                for allocation, state, own in zip(allocations, states, episodes.policy_lucks(), strict=True)
-            ]
+        if first is not None and episodes.round == 0:
+            allocations = [first[number] for number in living.tolist()]
+        else:
+            allocations = plan_with_weights(planner, states, believed[living])
         for allocation, state in zip(allocations, states, strict=True):
             check_feasible(allocation, state, planner.name)
         played = episodes.step(allocations)
@@ -140,7 +131,7 @@ def _planned_together(planner: Planner, states: Sequence[State], weights: Array)
         weight[:, None, None] * story.surrogate.tables()[:, :rows][which]
         for story, weight in zip(planner.stories, weights.T, strict=True)
     ]
-    coupons, _ = greedy_many(
+    coupons, _ = greedy_in_blocks(
         Tables(averaged, covers),
         np.concatenate(worth, axis=2),
         np.arange(len(states)),
@@ -188,108 +179,96 @@ def _evidence_of(planner: Planner, played: Round, episodes: int) -> Array:
     return np.stack([np.bincount(crowd.episode, weights=own, minlength=episodes) for own in logs.T], axis=1)
 
 
+# ---- designs of a round ----------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class LearningWorth:
-    """What comes of random numbers of coupons for a share of the people, averaged over the stories."""
+class Design:
+    """A share of some people, drawn by lot, get the most coupons, the others the fewest."""
 
     share: float
+    people: int
+    most: int
+    fewest: int
+
+    @property
+    def with_most(self) -> int:
+        """People who get the most coupons."""
+        return round(self.share * self.people)
+
+    @property
+    def spend(self) -> int:
+        return self.with_most * self.most + (self.people - self.with_most) * self.fewest
+
+    def drawn(self, order: Numbers, luck: Luck) -> tuple[Allocation, Array]:
+        """An allocation to the first people in this order, [people], and how likely each one's number was.
+
+        `luck` has one row, keyed by the study and round.
+        """
+        coupons, probability = np.zeros(len(order), np.int64), np.ones(len(order))
+        chosen = order[: self.people]
+        places = np.argsort(Luck(fold(luck.keys, chosen)).uniform("who gets the most coupons"), kind="stable")
+        coupons[chosen] = self.fewest
+        coupons[chosen[places[: self.with_most]]] = self.most
+        share = self.with_most / self.people
+        probability[chosen] = np.where(coupons[chosen] == self.most, share, 1.0 - share)
+        return Allocation(coupons), probability
+
+
+def designs(people: int, planned: int, spendable: int, most: int, fewest: int) -> list[Design]:
+    """The designs to try for a round in which the plan spends `planned` coupons: with as many, fewer, and more."""
+    found = {}
+    if most > fewest:
+        for part, share in product(_PARTS, _SHARES):
+            each = share * most + (1.0 - share) * fewest
+            number = min(people, int(min(part * planned, spendable) / each))
+            design = Design(share, number, most, fewest)
+            if 0 < design.with_most < number and design.spend <= spendable:
+                found[design.with_most, number] = design
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class DesignWorth:
+    """What comes of a design, by simulated studies that draw from the belief."""
+
+    design: Design | None
+    """None for the plan."""
     recruits: float
     """Expected recruits in all, discounted."""
     gain: float
-    """How many more that are than with a share of 0, in paired episodes."""
+    """How many more that are than with the plan, in paired studies."""
     gain_error: float
+    now: float
+    """Expected recruits of this round."""
     sure: float
-    """Share of simulated studies that are sure of the true story after the rounds in which they learn (`SURE`)."""
+    """Share of simulated studies that are sure of the true story after this round (`SURE`)."""
 
 
-def worth_of_learning(
-    worlds: Sequence[World],
+def worth_of_designs(
+    world: World,
     planner: Planner,
     rules: Rules,
+    tried: Sequence[Design | None],
+    order: Numbers,
+    truth: NDArray[np.int64],
     luck: Luck,
-    *,
-    shares: Sequence[float] = SHARES,
-    learning_rounds: int = 1,
-) -> list[LearningWorth]:
-    """Simulate the rest of the study with each share; `worlds[m]` is the world in which story m is true."""
-    if len(worlds) != len(planner.stories):
-        raise SettingError("planned_stories.other_worlds", stories=len(planner.stories), worlds=len(worlds))
-    weights = np.array([story.weight for story in planner.stories])
+) -> list[DesignWorth]:
+    """Simulate the rest of the study after each design; `truth` is the number of the story of each study, [studies].
 
-    def played(share: float) -> tuple[Array, float]:
-        earned, sure = np.zeros(len(luck)), 0.0
-        for number, (world, weight) in enumerate(zip(worlds, weights, strict=True)):
-            result = play_updating(world, planner, rules, luck, share=share, learning_rounds=learning_rounds)
-            earned += weight * result.trajectories.discounted_rewards(planner.discount)
-            after = result.weights[:, min(learning_rounds, rules.rounds), number]
-            sure += weight * float((after >= SURE).mean())
-        return earned, sure
-
-    plain, sure_without = played(0.0)
-    results = []
-    for share in shares:
-        earned, sure = (plain, sure_without) if share == 0.0 else played(share)
+    None stands for the plan, which must be among them, first.
+    """
+    results: list[DesignWorth] = []
+    plain: Array | None = None
+    lots = luck.members(np.full(len(luck), _LOT))
+    for design in tried:
+        first = None if design is None else [design.drawn(order, lots.row(n))[0] for n in range(len(luck))]
+        played = play_updating(world, planner, rules, luck, first=first)
+        earned = played.trajectories.discounted_rewards(planner.discount)
+        plain = earned if plain is None else plain
         gain = earned - plain
         error = float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else 0.0
-        results.append(LearningWorth(share, float(earned.mean()), float(gain.mean()), error, sure))
+        sure = float((played.weights[np.arange(len(luck)), 1, truth] >= SURE).mean())
+        now = float(played.trajectories.recruits[:, 0].mean())
+        results.append(DesignWorth(design, float(earned.mean()), float(gain.mean()), error, now, sure))
     return results
-
-
-# ---- random numbers of coupons ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Varied:
-    """An allocation in which some numbers were drawn at random."""
-
-    allocation: Allocation
-    at_random: NDArray[np.bool_]  # [people]
-    """Whose number was drawn."""
-    probability: Array  # [people]
-    """How likely each person's number was, given the plan, what a lot before it could bring, and whom coupons were kept
-    for before."""
-
-
-def vary(
-    plan: Allocation,
-    state: State,
-    share: float,
-    luck: Luck,
-    *,
-    least: int = 0,
-    lot: tuple[Numbers, Array] | None = None,
-) -> Varied:
-    """Draw the numbers of a share of the people who get coupons; `luck` has one row, keyed by the study and round.
-
-    `least` is the fewest that a person may get. Where a lot was drawn before, `lot` says what number each person had
-    otherwise, and how likely the one they have was, [people] each.
-    """
-    share = proportion("share of people", share)
-    planned = plan.coupons
-    otherwise, likely = (planned, np.ones(len(planned))) if lot is None else lot
-    uniforms = Luck(fold(luck.keys, np.arange(len(planned)))).uniforms("coupons to learn from", 3)
-    coupons, at_random, probability = planned.copy(), np.zeros(len(planned), dtype=bool), likely.copy()
-    spare, fewest, most = state.spendable - plan.spend, max(least, 1), state.most_per_person
-    for person in np.argsort(uniforms[:, 1]).tolist():
-        own = int(planned[person])
-        if own == 0:
-            continue
-        room = min(1, spare)
-        top = min(most, own + room)
-        if top > fewest and uniforms[person, 0] < share:
-            at_random[person] = True
-            coupons[person] = fewest + int(uniforms[person, 2] * (top - fewest + 1))
-            spare -= max(top - own, 0)
-        number = int(coupons[person])
-        by_lot = ((own, likely[person]), (int(otherwise[person]), 1.0 - likely[person]))
-        probability[person] = sum(
-            chance * _chance_of(number, start, fewest, min(most, start + room), share) for start, chance in by_lot
-        )
-    return Varied(Allocation(coupons), at_random, probability)
-
-
-def _chance_of(number: int, planned: int, fewest: int, top: int, share: float) -> float:
-    """The chance that somebody with `planned` coupons ends with this number."""
-    if planned == 0 or top <= fewest:
-        return float(number == planned)
-    return (1.0 - share) * (number == planned) + share / (top - fewest + 1) * (fewest <= number <= top)

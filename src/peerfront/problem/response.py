@@ -154,8 +154,9 @@ class BinomialResponse(ABC):
 
 def brings(response: ResponseModel, covariates: Codes, max_coupons: int, luck: Luck) -> NDArray[np.bool_]:
     """Whether the l-th coupon of each person would add a recruit, [people, max_coupons]: N(l) - N(l - 1)."""
-    if isinstance(response, BinomialResponse):
-        return response.brings(covariates, max_coupons, luck)
+    if (own := getattr(response, "brings", None)) is not None:
+        at_once: NDArray[np.bool_] = own(covariates, max_coupons, luck)
+        return at_once
     recruits = [response.sample(covariates, coupons, luck) for coupons in range(max_coupons + 1)]
     added: NDArray[np.bool_] = np.diff(np.stack(recruits, axis=1), axis=1) > 0
     return added

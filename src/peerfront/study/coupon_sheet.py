@@ -18,7 +18,7 @@ from peerfront.foundation.files import check_output, write_bytes, write_csv
 from peerfront.foundation.messages import Message, Readable
 from peerfront.foundation.settings import check_fields, one_or_more, optional, optional_day
 from peerfront.foundation.spreadsheets import csv_text
-from peerfront.gfp.updating import LearningWorth
+from peerfront.gfp.updating import DesignWorth
 from peerfront.study.orders import PlanOrder
 from peerfront.study.restrictions import Cost
 from peerfront.study.stories import StoryResult, story_table
@@ -115,7 +115,7 @@ class CouponSheet(Readable):
     gap: float | None = None
     """If the plan uses a common price of a coupon: the most by which `promised` can fall short of the best plan's own
     value, as a share. None if coupons were given out one by one (exact greedy)."""
-    learning: tuple[LearningWorth, ...] = ()
+    learning: tuple[DesignWorth, ...] = ()
     """What random numbers of coupons for a share of the people would bring; empty unless the order asked."""
     costs: tuple[Cost, ...] = ()
     """Recruits that strata and random numbers cost, compared with a plan without them; empty if there are neither."""

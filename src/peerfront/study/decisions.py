@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note
-from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.messages import Message, Remedy, n_coupons, note
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
@@ -20,17 +20,18 @@ from peerfront.gfp.lottery import Lottery, draw_ties
 from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
-from peerfront.gfp.updating import SURE, LearningWorth, vary, worth_of_learning
+from peerfront.gfp.updating import Design, DesignWorth, designs, worth_of_designs
+from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import FloorTask, floor_task, read_floors
 from peerfront.study.orders import Task
 from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
-from peerfront.study.stories import believed, can_be_simulated
+from peerfront.study.stories import AVERAGE, can_be_simulated
 from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
-_STUDIES = 60  # simulated studies that choose the share of people with random numbers
+_STUDIES = 100  # simulated studies that choose whether numbers are drawn by lot
 _NO_COST = 0.005  # recruits
 _CLEAR = 1.0  # standard errors by which a share must be better to be used
 
@@ -46,8 +47,8 @@ class Decision:
     decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
     probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
     notes: tuple[Message, ...]
-    learning: tuple[LearningWorth, ...] = ()
-    """What random numbers for other shares of the people would bring; empty unless the order asked."""
+    learning: tuple[DesignWorth, ...] = ()
+    """What the plan and designs to find out would bring; empty unless they were considered."""
     stratum: tuple[str, ...] = ()
     """Everybody's stratum, [people], if coupons may differ only between strata."""
     free_value: float = 0.0
@@ -128,17 +129,16 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     by = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object)
     notes += _lots(drawn, order.seed)
     coupons, probability = drawn.coupons, drawn.probability
-    worths: tuple[LearningWorth, ...] = ()
+    worths: tuple[DesignWorth, ...] = ()
     if order.learn is not None and state.rounds_left == 1:
         notes.append(note("learning.last_round"))
-    elif order.learn is not None:
-        worths = tuple(_worth_of_learning(fit, planner, task))
-        share = _best_share(worths) if isinstance(order.learn, str) else order.learn
-        luck, lot = named_luck(("learn", order.seed), 1), (drawn.otherwise, probability)
-        varied = vary(Allocation(coupons), state, share, luck, least=least, lot=lot)
-        coupons, probability = varied.allocation.coupons, varied.probability
-        by[varied.at_random] = AT_RANDOM
-        notes += _learning_notes(worths, share, int(varied.at_random.sum()))
+    elif _may_find_out(fit, task):
+        worths = _worths(fit, planner, task, planned)
+        design = _chosen(worths, order.learn)
+        if design is not None:
+            allocation, probability = design.drawn(_in_order(planned, tables, kinds), _lot(order.seed))
+            coupons, by = allocation.coupons, np.where(allocation.coupons > 0, AT_RANDOM, BY_PLAN).astype(object)
+        notes += _learning_notes(worths, design)
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind], shares)
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
@@ -276,39 +276,78 @@ def _with(
 # Finding out ---------------------------------------------------------------------------------------------------------
 
 
-def _worth_of_learning(fit: Fit, planner: Planner, task: Task) -> list[LearningWorth]:
-    """Simulate what random numbers for some people would bring in the rest of the study."""
+def _may_find_out(fit: Fit, task: Task) -> bool:
+    """Whether numbers by lot are considered: if the order asks, or if everybody has had the same number so far."""
+    order, stories = task.order, fit.scores.get("coupon_stories", {})
+    if order.learn is None:
+        plain = not order.at_least and order.spend is None and order.response == AVERAGE
+        same = bool(stories.get("same_coupons")) and not stories.get("pinned")
+        return plain and same and task.state.rounds_left > 1 and len(fit.planner.stories) > 1 and _simulated(task)
+    if stories.get("pinned"):
+        raise SettingError("learning.pinned", pinned=Remedy("response", stories["pinned"]))
     if len(fit.planner.stories) < 2:
-        pinned = fit.scores.get("coupon_stories", {}).get("pinned")
-        if pinned:
-            raise SettingError("learning.pinned", pinned=Remedy("response", pinned))
         raise SettingError("learning.settled", learn=Remedy("learn", True))
-    if not can_be_simulated(task.state):
-        if not isinstance(task.order.learn, str):
-            return []  # the share was given, so nothing has to be planned
-        raise SettingError("learning.too_large", share=Remedy("learn_share", 0.1))
-    stories = believed(fit)
-    averaging = replace(fit.planner, stories=tuple(stories), least_per_person=planner.least_per_person)
-    worlds = [fit.world(task.state.frontier, story.name) for story in stories]
-    return worth_of_learning(
-        worlds, averaging, task.rules, named_luck(("worth of learning", task.order.seed), _STUDIES)
-    )
+    if isinstance(order.learn, str) and not _simulated(task):
+        raise SettingError("learning.too_large", share=Remedy("learn_share", 0.5))
+    return True
 
 
-def _best_share(worths: tuple[LearningWorth, ...]) -> float:
-    """The share that brings the most recruits; 0 unless another one is better by more than its error."""
-    best = max(worths, key=lambda each: each.gain - _CLEAR * each.gain_error)
-    return best.share if best.gain > _CLEAR * best.gain_error else 0.0
+def _simulated(task: Task) -> bool:
+    return can_be_simulated(task.state)
 
 
-def _learning_notes(worths: tuple[LearningWorth, ...], share: float, n_random: int) -> list[Message]:
-    """Notes on what random numbers would bring and show, and how many people got one."""
-    after = {each.share: round(each.sure * _STUDIES) for each in worths}
-    notes = []
-    for each in worths:
-        if each.share > 0.0:
-            gained = {"share": each.share, "gain": each.gain, "error": each.gain_error}
-            notes.append(note("learning.worth", **gained, after=after[each.share], studies=_STUDIES, sure=SURE))
-    if worths and share == 0.0:
-        return [*notes, note("learning.nobody", after=after[0.0], studies=_STUDIES)]
-    return [*notes, note("learning.drawn", people=n_people(n_random))]
+def _worths(fit: Fit, planner: Planner, task: Task, plan: Plan) -> tuple[DesignWorth, ...]:
+    """What the plan and a few designs of this round bring in simulated studies."""
+    state, order = task.state, task.order
+    most, fewest = state.most_per_person, max(order.min_per_person, 1)
+    people = len(state.frontier)
+    tried = designs(people, plan.spend, state.spendable, most, fewest)
+    if order.learn is not None and not isinstance(order.learn, str):
+        share = float(order.learn)
+        number = min(people, int(plan.spend / (share * most + (1.0 - share) * fewest)))
+        tried = [Design(share, number, most, fewest)] if 0 < round(share * number) < number else []
+    if not tried or not _simulated(task):
+        return tuple(DesignWorth(design, np.nan, np.nan, np.nan, np.nan, np.nan) for design in tried)
+    kinds = kinds_of(state.frontier.covariates)
+    tables = planner.tables(kinds.rows, most)
+    luck = named_luck(("worth of finding out", order.seed), _STUDIES)
+    parts = fit.belief.part_of[draw_of_episode(np.arange(_STUDIES), len(fit.belief))]
+    names = [story.name for story in planner.stories]
+    truth = np.array([names.index(part) if part in names else 0 for part in parts.tolist()])
+    world, ranked = fit.world(state.frontier), _in_order(plan, tables, kinds)
+    return tuple(worth_of_designs(world, planner, task.rules, [None, *tried], ranked, truth, luck))
+
+
+def _in_order(plan: Plan, tables: Tables, kinds: Kinds) -> NDArray[np.int64]:
+    """People in the plan's order: those with more coupons first, then those whose first coupon brings more."""
+    first = tables.gains[kinds.kind, 0]
+    return np.lexsort((-first, -plan.allocation.coupons))
+
+
+def _chosen(worths: tuple[DesignWorth, ...], learn: float | str | None) -> Design | None:
+    """The design that brings the most recruits, if it is clearly better than the plan; the one that was asked for."""
+    others = [each for each in worths if each.design is not None]
+    if not others:
+        return None
+    if learn is not None and not isinstance(learn, str):
+        return others[0].design
+    best = max(others, key=lambda each: each.gain - _CLEAR * each.gain_error)
+    return best.design if best.gain > _CLEAR * best.gain_error else None
+
+
+def _lot(seed: int) -> Luck:
+    return named_luck(("numbers by lot", seed), 1)
+
+
+def _learning_notes(worths: tuple[DesignWorth, ...], design: Design | None) -> list[Message]:
+    """What finding out costs now, brings in all, and shows; or why nobody gets a number by lot."""
+    plain = next((each for each in worths if each.design is None), None)
+    if design is None:
+        return [] if plain is None else [note("learning.nobody", sure=plain.sure)]
+    own = next(each for each in worths if each.design is design)
+    values = {"most": design.with_most, "coupons": design.most, "others": design.people - design.with_most}
+    notes = [note("learning.drawn", **values, fewest=n_coupons(design.fewest))]
+    if plain is not None:
+        price = {"now": plain.now - own.now, "gain": own.gain, "error": 2 * own.gain_error}
+        notes.append(note("learning.worth", **price, sure=own.sure, without=plain.sure))
+    return notes

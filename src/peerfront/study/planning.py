@@ -75,7 +75,7 @@ def plan_coupons(
         table["reason"] = _objects([_reason_in_stratum(*each) for each in reasons])
     elif (decision.decided_by != BY_PLAN).any():
         draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
-        table["reason"] = _objects([_with_draw(*each, order) for each in draws])
+        table["reason"] = _objects([_with_draw(*each, bool(decision.learning)) for each in draws])
     curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)
     later = restriction.policy(afterwards)
     results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
@@ -163,13 +163,13 @@ def _reason_in_stratum(coupons: int, stratum: str, decided_by: str) -> Reason:
     return Reason(code, coupons, stratum=stratum)
 
 
-def _with_draw(reason: Reason, decided_by: str, tied_with: int, order: PlanOrder) -> Reason:
+def _with_draw(reason: Reason, decided_by: str, tied_with: int, to_learn: bool) -> Reason:
     """Add to the reason whether it was decided by lot or at random."""
     if decided_by == BY_LOT:
         return replace(reason, draw=Draw.LOT, tied_with=tied_with)
     if decided_by == BY_PLAN:
         return reason
-    return replace(reason, draw=Draw.TO_LEARN) if order.learn is not None else Reason(ReasonCode.RANDOM, reason.coupons)
+    return replace(reason, draw=Draw.TO_LEARN) if to_learn else Reason(ReasonCode.RANDOM, reason.coupons)
 
 
 def _episodes(task: Task) -> int:

@@ -31,7 +31,7 @@ STORY_CODES = {
 }
 """Codes of the phrases by which coordinators read the parts, after "if"."""
 AVERAGE = "average"
-_BOUNDED = 4  # draws of each part of the belief for which bounds are computed
+_BOUNDED = 2  # draws of each part of the belief for which bounds are computed
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 
 

@@ -228,6 +228,16 @@ class BeliefResponse:
         zeal = self.belief.drift[draw] + self.zeal
         return sampled(self.belief, draw, zeal, covariates, coupons, luck)
 
+    def brings(self, covariates: Codes, max_coupons: int, luck: Luck) -> NDArray[np.bool_]:
+        """Whether the l-th coupon of each person would add a recruit, [people, max_coupons]."""
+        draw = (luck.uniform("draw of the belief") * len(self.belief)).astype(np.int64)
+        each = _by_coupon(self.belief, draw, self.belief.drift[draw] + self.zeal, covariates, max_coupons, luck)
+        beyond = np.repeat(each[:, -1:], max_coupons + 1 - each.shape[1], axis=1)
+        coupons = np.arange(max_coupons + 1)
+        wishes = luck.uniform("wish")[:, None] < moved(coupons, self.belief.most, self.belief.spur[draw][:, None])
+        recruits = np.where(wishes & (coupons > 0), np.concatenate([each, beyond], axis=1), 0)
+        return np.diff(recruits, axis=1) > 0
+
 
 def sampled(
     belief: Belief, draw: Numbers, zeal: Array, covariates: Codes, coupons: Numbers | int, luck: Luck
@@ -236,21 +246,34 @@ def sampled(
 
     More coupons never bring fewer people.
     """
-    luck.check(len(covariates))
-    most, given = belief.most, np.broadcast_to(np.asarray(coupons, dtype=np.int64), len(covariates))
-    one_hot = belief.schema.one_hot(covariates).astype(np.float64)
-    scores = ((belief.effects[draw] * one_hot).sum(axis=1) + zeal)[:, None] * tilt(most)
-    scores[:, 1:] += belief.levels[draw]
-    below = np.cumsum(np.exp(scores - logsumexp(scores, axis=1, keepdims=True)), axis=1)[:, :-1]
-    used = (luck.uniform("recruits with the most coupons")[:, None] > below).sum(axis=1)  # Y
-    limited = luck.uniform("limited") < belief.limited[draw]
-    each = luck.uniforms("coupons used", FURTHEST * most)
-    recruits = np.zeros(len(given), dtype=np.int64)
-    for coupon in range(min(int(given.max(initial=0)), FURTHEST * most)):
-        if coupon < most:
-            chance = np.where(limited, used > coupon, (used - recruits) / (most - coupon))
-        else:
-            chance = np.where(limited, 0.5 * (recruits == coupon), (used + 0.5) / (most + 1.0))
-        recruits += (given > coupon) & (each[:, coupon] < chance)
-    wishes = luck.uniform("wish") < moved(given, most, belief.spur[draw])
+    given = np.broadcast_to(np.asarray(coupons, dtype=np.int64), len(covariates))
+    each = _by_coupon(belief, draw, zeal, covariates, int(given.max(initial=0)), luck)
+    recruits = np.take_along_axis(each, np.minimum(given, each.shape[1] - 1)[:, None], axis=1)[:, 0]
+    wishes = luck.uniform("wish") < moved(given, belief.most, belief.spur[draw])
     return np.where(wishes & (given > 0), recruits, 0)
+
+
+def _by_coupon(belief: Belief, draw: Numbers, zeal: Array, covariates: Codes, coupons: int, luck: Luck) -> Numbers:
+    """Recruits with 0, 1, ... coupons of people who wish to bring any, [people, coupons + 1 or fewer]."""
+    luck.check(len(covariates))
+    most, levels = belief.most, min(coupons, FURTHEST * belief.most)
+    if belief.fields:
+        kinds = kinds_of(covariates)
+        zeal = zeal + (belief.effects @ belief.schema.one_hot(kinds.rows).astype(np.float64).T)[draw, kinds.kind]
+    scores = zeal[:, None] * tilt(most)
+    scores[:, 1:] += belief.levels[draw]
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    at_least = np.cumsum(chances[:, :0:-1], axis=1)[:, ::-1]  # of 1 .. most, before division by the sum
+    total = at_least[:, :1] + chances[:, :1]
+    used = ((1.0 - luck.uniform("recruits with the most coupons"))[:, None] * total < at_least).sum(axis=1)  # Y
+    limited = luck.uniform("limited") < belief.limited[draw]
+    each = luck.uniforms("coupons used", levels)
+    recruits = np.zeros((len(zeal), levels + 1), dtype=np.int64)
+    for coupon in range(levels):
+        before = recruits[:, coupon]
+        if coupon < most:
+            chance = np.where(limited, used > coupon, (used - before) / (most - coupon))
+        else:
+            chance = np.where(limited, 0.5 * (before == coupon), (used + 0.5) / (most + 1.0))
+        recruits[:, coupon + 1] = before + (each[:, coupon] < chance)
+    return recruits
