@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
+from peerfront.models.response.response_stories import expected_recruits, fit_stories, weigh
 
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.reading import read_study
 from peerfront.data.study_schema import history_of
 from peerfront.foundation.response_families import STORIES
-from peerfront.models.response.maximum_likelihood import maximum_likelihood
-from peerfront.models.response.response_stories import expected_recruits, fit_stories, weigh
 from peerfront.problem import History
 
 FILES = {"nyjazz": "raw/nyjazz.csv", "rdstools_toy": "raw/rdstools_toy.csv"}

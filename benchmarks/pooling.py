@@ -24,6 +24,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
+from peerfront.models.response.private_response import private_response
+from peerfront.models.response.response_stories import fit_stories, weigh
 
 from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.read.read_settings import ReadSettings
@@ -38,8 +40,6 @@ from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSetti
 from peerfront.gfp.training import Surrogate
 from peerfront.models.offspring.inheritance_tables import fit_private_inheritance
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response.private_response import private_response
-from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import Rules
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.earlier_studies import Alone, EarlierStudies, own_is_better

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from peerfront.models.response.maximum_likelihood import maximum_likelihood
 
 from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.counts import poisson_quantile
 from peerfront.foundation.randomness import named_generator
-from peerfront.models.response.maximum_likelihood import maximum_likelihood
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_fit import ReturnFit, ReturnSettings, fit_return_times
 from peerfront.models.returns.return_times import NEVER, ReturnTimes

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from peerfront.models.response.response_stories import fit_stories, weigh
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.covariates import Codes
@@ -34,7 +35,6 @@ from peerfront.gfp.updating import SHARES, play_updating, worth_of_learning
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, fit_offspring
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_fit import ResponseSettings
-from peerfront.models.response.response_stories import fit_stories, weigh
 from peerfront.problem import (
     BranchingWorld,
     History,

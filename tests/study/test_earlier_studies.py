@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.models.response.response_stories import weigh
 
 from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.models.response.response_stories import weigh
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.earlier_studies import EarlierStudies, Help, return_settings

@@ -11,12 +11,11 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.rates import RateEnsemble, RateShape
-from peerfront.problem import Frontier, Rules, rollout
+from peerfront.problem import Rules, rollout
+from peerfront.study.artifacts import Fit
 from peerfront.study.forecast import PLAN, forecast, usual_rivals
 from peerfront.study.orders import task_of
-from peerfront.study.uncertainty import UncertainWorld, log_rate_errors
+from peerfront.study.stories import planned_stories
 from study.small_advice import a_fit, a_frontier, order
 
 THREE = (("three each", Constant(3)),)
@@ -27,46 +26,40 @@ def found():
     return forecast(a_fit(), a_frontier(), order(), target=8, episodes=300)
 
 
-def with_means(*members: float, family: str = "poisson", zero: float = 0.0) -> LearnedResponse:
-    """A capacity model whose members say the same of everybody."""
-    schema = a_fit().schema
-    biases = np.log(np.array(members)).reshape(-1, 1, 1)
-    rates = RateEnsemble(
-        RateShape((), "exp"), (np.zeros((len(members), schema.columns, 1)),), (biases,), np.zeros((len(members), 1))
-    )
-    return LearnedResponse(schema, family, rates, np.inf, zero, (), "made up")
-
-
-def with_capacity(response: LearnedResponse):
-    fit = a_fit()
-    story = dataclasses.replace(fit.planner.story, response=response)
-    return dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, stories=(story,)))
+def believing(*chances: list[float], limited: float = 1.0, spur: float = 0.0) -> Fit:
+    """A fit that believes in these chances of 0 .. 3 recruits with three coupons, evenly, whoever people are."""
+    fit, f = a_fit(), np.maximum(np.array(chances), 1e-300)
+    draws, story = len(f), fit.planner.story
+    belief = dataclasses.replace(
+        fit.belief, most=3, limited=np.full(draws, limited), spur=np.full(draws, spur),
+        levels=np.log(f[:, 1:] / f[:, :1]), effects=np.zeros((draws, fit.schema.columns)), drift=np.zeros(draws),
+        spread=np.zeros(draws), fields=(),
+    )  # fmt: skip
+    stories = planned_stories(belief, story.surrogate, story.laplace)
+    return dataclasses.replace(fit, belief=belief, planner=dataclasses.replace(fit.planner, stories=stories))
 
 
 def test_bands_are_ordered_and_totals_add_up(found) -> None:
     for prefix in ("", "total_"):
         bands = found.rounds[[f"{prefix}{name}" for name in ("p10", "p25", "median", "p75", "p90")]].to_numpy()
         assert (np.diff(bands, axis=1) >= 0).all()
-        assert (found.rounds[f"{prefix}with_model_p10"] <= found.rounds[f"{prefix}with_model_p90"]).all()
     for policy, own in found.rounds.groupby("policy"):
         np.testing.assert_allclose(own["recruits"].cumsum(), own["total"])
         summary = found.summary.set_index("policy").loc[policy]
         assert own["total"].iloc[-1] == pytest.approx(summary["recruits"])
         assert own["issued"].sum() == pytest.approx(summary["recruits"] + summary["unused"])
         assert own["issued"].sum() + summary["never_issued"] == pytest.approx(12)
-    assert found.with_model
 
 
 def test_where_everything_is_certain_the_forecast_is_exact() -> None:
-    """Everybody could bring a thousand: each coupon is used, so 6 people with 3 each and 15 coupons bring 15."""
-    sure = with_capacity(with_means(1000.0, 1000.0))
-    found = forecast(sure, a_frontier(), order(15), target=15, episodes=20, rivals=THREE)
+    """Everybody brings as many as they have coupons: 6 people with 3 each and 15 coupons bring 15."""
+    found = forecast(believing([0, 0, 0, 1]), a_frontier(), order(15), target=15, episodes=20, rivals=THREE)
     three = found.summary.iloc[1]
-    assert [three[name] for name in ("recruits", "p10", "p90", "with_model_p10", "with_model_p90")] == [15.0] * 5
+    assert [three[name] for name in ("recruits", "p10", "p90")] == [15.0] * 3
     assert (three["reaches_target"], three["dies_out"], three["unused"], three["never_issued"]) == (1.0, 0.0, 0.0, 0.0)
     rounds = found.rounds[found.rounds["policy"] == Constant(3).name]
     assert rounds["recruits"].tolist() == [15.0, 0.0, 0.0, 0.0]
-    nobody = with_capacity(with_means(1e-9, 1e-9))
+    nobody = believing([1, 0, 0, 0])
     found = forecast(nobody, a_frontier(), order(15), target=1, episodes=20, rivals=(("one each", Constant(1)),))
     one = found.summary.iloc[1]
     assert (one["recruits"], one["reaches_target"], one["dies_out"]) == (0.0, 0.0, 1.0)
@@ -74,11 +67,16 @@ def test_where_everything_is_certain_the_forecast_is_exact() -> None:
     assert "0% of the simulated studies" in str(found)
 
 
-def test_one_round_is_a_binomial() -> None:
-    """One coupon each, one round: the chance of the target is known in closed form."""
-    one = with_capacity(with_means(0.7, 0.7))
-    found = forecast(one, a_frontier(), order(rounds_left=1), target=4, episodes=4000, rivals=(("one", Constant(1)),))
-    chance = binom.sf(3, 6, 1 - np.exp(-0.7))
+@pytest.mark.parametrize(("limited", "spur", "used"), [(1.0, 0.0, 0.7), (0.0, 0.0, 0.5), (1.0, 1.0, 0.7 / 3)])
+def test_one_round_is_a_binomial(limited: float, spur: float, used: float) -> None:
+    """One coupon each, one round: the chance of the target is known in closed form.
+
+    Limited people use the first coupon if they bring anybody, others any 0, 1, 2 or 3 of their three; and if all three
+    are needed to motivate, one coupon does so for a third.
+    """
+    fit = believing([0.3, 0.2, 0.2, 0.3], limited=limited, spur=spur)
+    found = forecast(fit, a_frontier(), order(rounds_left=1), target=4, episodes=4000, rivals=(("one", Constant(1)),))
+    chance = binom.sf(3, 6, used)
     assert found.summary["reaches_target"].iloc[1] == pytest.approx(
         chance, abs=4 * np.sqrt(chance * (1 - chance) / 4000)
     )
@@ -116,11 +114,7 @@ def test_words_say_what_matters(found) -> None:
         "wrong in kind",
     ):
         assert part in text
-    assert "model's uncertainty is counted in" in text
-    unsure = forecast(a_fit(1), a_frontier(), order(), episodes=20, rivals=())
-    assert not unsure.with_model
-    assert np.isnan(unsure.of_plan["with_model_p10"])
-    assert "as if the model were exact" in str(unsure)
+    assert "The bands include luck and what the data leave open about coupons." in text
     far = forecast(a_fit(), a_frontier(), order(), target=200, already=90, episodes=20, rivals=())
     assert "target (200 people in all, 110 to come) is out of reach: 12 coupons" in str(far)
     done = forecast(a_fit(), a_frontier(), order(), target=50, already=90, episodes=20, rivals=())
@@ -166,63 +160,39 @@ def test_impossible_orders_are_refused(changes: dict, frontier: int, more: dict,
 # How sure the model is -----------------------------------------------------------------------------------------------
 
 
-def test_members_that_agree_add_no_uncertainty() -> None:
-    fit = with_capacity(with_means(1.2, 1.2, 1.2))
-    found = forecast(fit, a_frontier(), order(), episodes=50, rivals=())
-    for end in ("p10", "p90"):
-        assert found.rounds[f"with_model_{end}"].tolist() == found.rounds[end].tolist()
-    np.testing.assert_array_equal(log_rate_errors(fit.planner.story.response, a_frontier().covariates), 0.0)
-    assert np.isnan(log_rate_errors(with_means(1.0), a_frontier().covariates)).all()
+FEW, MANY = [0.6, 0.3, 0.1, 0.0], [0.1, 0.1, 0.3, 0.5]
 
 
-def test_drawn_rates_have_the_jackknife_s_spread() -> None:
-    """Log rates drawn for episodes: Student's t with G - 1 degrees of freedom, times the jackknife's error."""
-    members = np.exp(np.array([-0.2, -0.1, 0.0, 0.05, 0.25]))
-    response = with_means(*members)
-    people = Frontier.of(a_frontier().covariates[:1])
-    error = log_rate_errors(response, people.covariates)[0]
-    logs = np.log(members)
-    assert error == pytest.approx(np.sqrt(4 / 5 * ((logs - logs.mean()) ** 2).sum()))
-    luck = named_luck(("t",), 20_000)
-    world = UncertainWorld.of(with_capacity(response).world(people), response, luck)
-    assert world is not None
-    shift = (world.weights * (logs - logs.mean())).sum(axis=1) / error
-    inside = [(np.abs(shift) < quantile).mean() for quantile in (0.741, 2.776)]  # of t with 4 degrees: 50% and 95%
-    assert inside == pytest.approx([0.5, 0.95], abs=0.015)
-
-
-def test_the_wider_band_is_wider_and_its_world_is_the_learned_one() -> None:
-    spread = with_capacity(with_means(0.4, 0.8, 1.6))
-    found = forecast(spread, a_frontier(), order(), episodes=400, rivals=())
-    plan = found.of_plan
-    assert plan["with_model_p10"] < plan["p10"]
-    assert plan["with_model_p90"] >= plan["p90"]
-    learned = spread.world(a_frontier())
-    luck = named_luck(("same",), 10)
-    uncertain = UncertainWorld.of(learned, spread.planner.story.response, luck)
-    assert uncertain is not None
-    assert (uncertain.schema, uncertain.response, uncertain.offspring) == (
-        learned.schema,
-        spread.planner.story.response,
-        learned.offspring,
+def test_bands_include_what_is_not_known() -> None:
+    """Of a belief in few and in many recruits the band holds both, and every study belongs to one of them."""
+    plays = {"episodes": 400, "rivals": (("two each", Constant(2)),)}
+    few, many, both = (
+        forecast(believing(*draws), a_frontier(), order(), **plays).summary.iloc[1]
+        for draws in ([FEW], [MANY], [FEW, MANY])
     )
-    certain = dataclasses.replace(uncertain, weights=np.zeros_like(uncertain.weights))
-    rules = task_of(spread, a_frontier(), order()).rules
-    one, other = (rollout(world, Constant(2), rules, luck) for world in (learned, certain))
-    np.testing.assert_array_equal(one.recruits, other.recruits)
-    np.testing.assert_array_equal(uncertain.population(luck), learned.population(luck))
-    assert "uncertain" in uncertain.name
+    assert both["p10"] <= few["p25"] < many["p75"] <= both["p90"]
+    assert both["recruits"] == pytest.approx((few["recruits"] + many["recruits"]) / 2, rel=0.05)
 
 
-def test_the_share_who_bring_nobody_is_uncertain_too() -> None:
-    """Members agree on rates and not on zeros: capacities move as if the share of zeros did, by the same weights."""
-    schema, people = a_fit().schema, np.zeros((20_000, len(a_fit().schema.fields)), dtype=np.int16)
-    logits = np.array([[0.0, -0.4], [0.0, 0.0], [0.0, 0.4]])
-    response = dataclasses.replace(with_means(50.0, 50.0, 50.0, family="zip", zero=0.5), members=logits)
-    luck = named_luck(("zeros",), len(people))
-    for weight, zero in ((0.0, 0.5), (1.0, 1 / (1 + np.exp(-0.4))), (-1.0, 1 / (1 + np.exp(0.4)))):
-        drawn = response.sample_shifted(people, 10**6, luck, np.tile([0.0, 0.0, weight], (len(people), 1)))
-        assert (drawn == 0).mean() == pytest.approx(zero, abs=0.015)
-    unshifted = response.sample_shifted(people, 10**6, luck, np.zeros((len(people), 3)))
-    np.testing.assert_array_equal(unshifted, response.sample(people, 10**6, luck))
-    assert schema == response.schema
+def test_draws_that_agree_add_no_uncertainty() -> None:
+    once, often = (
+        forecast(believing(*[MANY] * draws), a_frontier(), order(), episodes=50, rivals=()) for draws in (1, 3)
+    )
+    pd.testing.assert_frame_equal(once.rounds, often.rounds)
+
+
+def test_a_study_goes_on_with_the_draw_it_began_with() -> None:
+    """Nobody comes, or everybody does, in all rounds of a study: the draw is no luck of a round."""
+    fit = believing([1, 0, 0, 0], [0, 0, 0, 1])
+    rules = task_of(fit, a_frontier(), order()).rules
+    played = rollout(fit.world(a_frontier()), Constant(1), rules, named_luck(("draws",), 100))
+    assert set(played.total_recruits.tolist()) == {0, 12}
+    assert 45 <= (played.total_recruits == 12).sum() <= 55
+
+
+def test_a_story_with_a_single_study_does_not_make_the_headline_a_range(found) -> None:
+    stories = pd.concat([found.stories_of(PLAN)] * 2, ignore_index=True)
+    stories.loc[1, ["recruits", "error", "episodes"]] = [1.0, np.nan, 1]
+    assert not dataclasses.replace(found, stories=stories).stories_differ
+    stories.loc[1, "error"] = 0.1
+    assert dataclasses.replace(found, stories=stories).stories_differ

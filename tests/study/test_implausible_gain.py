@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.models.response.response_stories import fit_stories
 
 import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted
@@ -10,7 +11,6 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.messages import warning
 from peerfront.models.response.response_fit import LINEAR, ResponseSettings
-from peerfront.models.response.response_stories import fit_stories
 from peerfront.problem import History
 from peerfront.study.fit_models import implausible_gain, strongest_columns
 from peerfront.study.fitting import fit_study

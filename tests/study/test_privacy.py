@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peerfront.models.response.private_response import _steps, private_response
 from safetensors.numpy import load
 from small_study import QUICK
 
@@ -31,7 +32,6 @@ from peerfront.models.offspring.inheritance_tables import (
 )
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.private_response import _steps, private_response
 from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_study

@@ -94,7 +94,7 @@ class Forecast(Readable):
         """Whether the stories' expected recruits differ by more than chance and by a relevant amount."""
         own = self.stories_of(PLAN)
         low, high = own["recruits"].min(), own["recruits"].max()
-        return bool(high - low > max(2.0 * own["error"].max(), _APART * high))
+        return bool(high - low > max(2.0 * own["error"].fillna(np.inf).max(), _APART * high))
 
     def stories_of(self, policy: str) -> pd.DataFrame:
         """The rows of one policy in `stories`."""
