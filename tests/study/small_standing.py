@@ -123,17 +123,17 @@ def plain_study(
                     continue
                 due.append(each)
         coming = [each for each in coming if each[0] > end]
-        line = [(each, True) for each in queue] + [((day, own, codes), False) for day, own, codes, _ in due]
+        line = [*queue, *((day, own, codes) for day, own, codes, _ in due)]
         for _, _, _, holder in due:
             holders[holder]["returned"] += 1
             came += 1
         queue = []
-        for (day, own, codes), before in sorted(line, key=lambda each: (each[0][0], each[0][1])):
+        for day, own, codes in sorted(line, key=lambda each: (each[0], each[1])):
             if places is not None and served >= places:
                 queue.append((day, own, codes))
                 continue
             served += 1
-            interviews[begin + 1 if before else day] += 1
+            interviews[max(day, begin + 1)] += 1
             people.append((own, codes))
         recruited += came
         arrivals.append(came)

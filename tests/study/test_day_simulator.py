@@ -9,6 +9,7 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.problem import Frontier, State
+from peerfront.study.day_models import DrawnModels
 from peerfront.study.day_policies import ByRule, PlanByDate, PlanningDay, coming_of, expected_to_come
 from peerfront.study.day_simulator import DayPaths, DaySettings, simulate_days
 from peerfront.study.study_state import generation_days, rounds_until
@@ -154,9 +155,15 @@ def test_errors_of_the_models_widen_what_is_expected() -> None:
     exact, _ = drawn_models(400, exact=True)
     wide, narrow = (simulate_days(m, a_standing(), Three(), SETTINGS, luck).total for m in (drawn, exact))
     assert wide.std() > 1.05 * narrow.std()
-    assert drawn.log_rate.std() > 0.0  # slow returns go with more use in the end
+    assert drawn.zeal.std() > exact.zeal.std()
+
+
+def test_slow_returns_go_with_more_use_in_the_end() -> None:
+    models, luck = drawn_models(400)
+    belief = replace(models.models.belief, spread=np.zeros(len(models.models.belief)))  # waves without luck
+    drawn = DrawnModels.of(replace(models.models, belief=belief), a_standing().seen, luck)
     slow = np.array([times.median for times in drawn.times])[drawn.time_of]
-    assert np.corrcoef(np.log(slow), drawn.log_rate)[0, 1] > 0.5
+    assert np.corrcoef(np.log(slow), drawn.zeal - belief.drift[drawn.draw])[0, 1] > 0.5
 
 
 def test_a_later_start_of_use_shifts_returns() -> None:

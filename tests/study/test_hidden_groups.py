@@ -265,12 +265,12 @@ def test_no_small_group_follows_from_a_saved_model(capsys) -> None:
 def test_forecast_files_tell_of_simulated_studies_alone() -> None:
     """Their columns are averages and bands over simulated studies: no count of people of the study is among them."""
     outlook = forecast(a_fit(), a_frontier(12), PlanOrder(12), None, 20, 0)
-    bands = {"p10", "p25", "median", "p75", "p90", "with_model_p10", "with_model_p90"}
+    bands = {"p10", "p25", "median", "p75", "p90"}
     assert set(outlook.rounds.columns) == (
         {"policy", "round", "issued", "recruits", "total"} | bands | {f"total_{name}" for name in bands}
     )
     assert set(outlook.summary.columns) == bands | {
-        "policy", "described", "recruits", "reaches_target", "with_model_reaches_target", "dies_out", "unused",
+        "policy", "described", "recruits", "reaches_target", "dies_out", "unused",
         "never_issued", "rounds", "plan_lead", "plan_lead_error",
     }  # fmt: skip
 

@@ -21,7 +21,7 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
 from peerfront.foundation.settings import mean_rate, spread, whole_number
-from peerfront.problem import BinomialResponse, Crowd, Policy, Referrals, Round, Rules, rollout
+from peerfront.problem import BinomialResponse, Crowd, Policy, Referrals, ResponseModel, Round, Rules, rollout
 from peerfront.simulation.coupon_stories import PAPER, CouponStory
 from peerfront.simulation.icpsr22140 import calibrated
 from peerfront.simulation.society import BANDS, NETWORK_SIZE, Society
@@ -33,26 +33,40 @@ _NOBODY = -1
 class NetworkCapacity(BinomialResponse):
     """P(C >= l) from covariates alone: willing to bring l people, and knowing at least l, given the network size.
 
-    The chance P that somebody uses a coupon, where it is not 1, is the willingness's.
+    The chance P that somebody uses a coupon, where it is not 1, is the willingness's. A willingness of another kind
+    says how many people somebody with so many coupons turns to, and nothing to planners.
     """
 
-    willingness: BinomialResponse
+    willingness: ResponseModel
     knows_at_least: NDArray[np.float64]  # [bands, largest degree], P(degree >= l | band)
 
     def survival(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]:
         table = np.zeros((len(covariates), max_coupons))
         most = min(max_coupons, self.knows_at_least.shape[1])
-        willing = self.willingness.survival(covariates, most)
+        willing = self._binomial.survival(covariates, most)
         table[:, :most] = willing * self.knows_at_least[covariates[:, -1], :most]
         return table
+
+    @property
+    def _binomial(self) -> BinomialResponse:
+        assert isinstance(self.willingness, BinomialResponse), "planners know capacities and chances of use"
+        return self.willingness
+
+    def wanted(self, covariates: Codes, coupons: NDArray[np.int64], luck: Luck) -> NDArray[np.int64]:
+        """How many people somebody with so many coupons turns to, [people]."""
+        if not isinstance(self.willingness, BinomialResponse):
+            return self.willingness.sample(covariates, coupons, luck)
+        return np.minimum(coupons, self.willingness.capacities(covariates, luck))
 
     def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         return count_from_survival(luck.uniform("capacity"), self.survival(covariates, self.knows_at_least.shape[1]))
 
     def chances(self, covariates: Codes, degree: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        return self.willingness.chances(covariates, degree)
+        return self._binomial.chances(covariates, degree)
 
     def drawn_chances(self, covariates: Codes, luck: Luck) -> NDArray[np.float64] | None:
+        if not isinstance(self.willingness, BinomialResponse):
+            return None
         return self.willingness.drawn_chances(covariates, luck)
 
 
@@ -135,7 +149,7 @@ class NetworkWorld:
         assert crowd.members is not None, "a crowd of a network world knows its members"
         memory: _Memory = crowd.memory
         recruited = memory.recruited.copy()
-        wanted = np.minimum(coupons, self.response.willingness.capacities(crowd.covariates, crowd.luck))
+        wanted = self.response.wanted(crowd.covariates, coupons, crowd.luck)
         comes = self._comes(crowd, wanted)
         turn = np.lexsort((crowd.luck.uniform("turn"), crowd.episode))
         acting = turn[wanted[turn] > 0]
@@ -204,7 +218,7 @@ def network_world(
     return world_of_society(society, story.response_of(calibrated(schema, weights, society.covariates, willingness)))
 
 
-def world_of_society(society: Society, willing: BinomialResponse) -> NetworkWorld:
+def world_of_society(society: Society, willing: ResponseModel) -> NetworkWorld:
     """The world of a society in which people are willing to bring others as this response says."""
     largest = max(int(society.degrees.max()), 1)
     at_least = society.degrees[:, None] >= np.arange(1, largest + 1)

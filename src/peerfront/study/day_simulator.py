@@ -308,12 +308,12 @@ class _Simulation:
         covariates = np.concatenate([queue.covariates, come.covariates])
         line = np.lexsort((keys, day, episode))
         episode, day, keys, covariates = episode[line], day[line], keys[line], covariates[line]
-        before = line < len(queue.episode)
         places = self.settings.places(first, last)
         starts = np.searchsorted(episode, np.arange(studies))
         rank = np.arange(len(episode)) - starts[episode]
         served = np.ones(len(episode), bool) if places is None else rank < places
-        held = np.where(before, first, day)[served]  # people who waited are interviewed when the week begins
+        # People who waited are interviewed when the week begins, and so are those who come on its planning day.
+        held = np.maximum(day, first)[served]
         np.add.at(self.interviews, (episode[served], held), 1)
         self.waiting = Crowd(episode[served], keys[served], covariates[served])
         self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served])

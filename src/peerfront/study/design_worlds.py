@@ -5,7 +5,7 @@ of the assumptions, or is the fitted model's own.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,7 +211,7 @@ class ModelNetworks:
         )
         # Studies leave open what a coupon does: every network has its own draw of the belief.
         belief = self.fit.belief
-        response: Any = belief.part(draw_of_episode(np.array([number]), len(belief))).response
+        response = belief.part(draw_of_episode(np.array([number]), len(belief))).response
         if self.outcome is None:
             society, has = spread_outcome(society, self.prevalence, self.homophily, number)
         else:
