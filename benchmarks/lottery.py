@@ -13,7 +13,7 @@ import numpy as np
 from peerfront.gfp.lottery import draw_ties
 from peerfront.problem import Rules, State
 from peerfront.study.model import load
-from peerfront.study.uncertainty import gain_noise, member_chances, relative_errors
+from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors
 
 
 def main() -> None:
@@ -26,11 +26,9 @@ def main() -> None:
     model = load(order.model)
     fit, waiting = model.fit, model.frontier(order.frontier)
     planner, people = fit.planner, len(waiting)
-    responses = list(fit.responses.values())
-    weights = [story.weight for story in planner.stories]
-    chances = member_chances(responses, weights, waiting.covariates)
-    errors = relative_errors(chances)
-    print(f"{people} people; chance of use {chances.mean():.2f}, compared with the others +- {np.median(errors):.0%}")
+    chances, weights = drawn_chances(planner.stories, waiting.covariates)
+    errors = relative_errors(chances, weights)
+    print(f"{people} people; chance of use {float((weights @ chances).mean()):.2f}, compared with the others +- {np.median(errors):.0%}")
     for cap in (1, 3):
         for budget in (order.budget // 4, order.budget // 2, order.budget):
             rules = Rules(budget, people, fit.rules.rounds, cap)
@@ -40,7 +38,7 @@ def main() -> None:
             worth = planner.discount * planner.weights_with(state.rounds_left - 1)[budget - plan.spend]
             coupons = plan.allocation.coupons
             for scale in (0.0, 0.5, 1.0):
-                noise = scale * gain_noise(chances, tables, worth, coupons)
+                noise = scale * gain_noise(errors, tables, worth, coupons)
                 runs = [
                     draw_ties(tables, worth, coupons, noise, waiting.ids, most_per_person=cap, seed=seed)
                     for seed in range(order.seeds)

@@ -1,26 +1,25 @@
 """Are people told apart by chance? Made studies with and without any effect of what is known about people.
 
-python benchmarks/no_effect.py [STUDIES] [PEOPLE] [--linear]
+python benchmarks/no_effect.py [STUDIES] [PEOPLE]
 
 Every study has people with the demo's five fields, each answer equally likely; everybody had 3 coupons. Without an
-effect everybody's capacity is Poisson with mean 1.25; with one it is as in the demo. For each study: whether the fit
-uses any field, which, and in how many the gain over "everybody alike" is above 1, 1.5 and 2 standard errors. --linear
-leaves the network out, which takes nine tenths of the time and is chosen only if it is clearly better than them.
+effect everybody's capacity is Poisson with mean 1.25; with one it is as in the demo. For each study: whether the belief
+uses any field, and which.
 """
 
 import sys
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 
 from peerfront.foundation.covariates import uniform_codes
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response
+from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_world
 from peerfront.simulation.icpsr22140 import calibrated
+from peerfront.study.fit_models import counts_of
 
 COUPONS, MEAN = 3, 1.25
 
@@ -37,34 +36,24 @@ def study(people: int, effect: bool, seed: int) -> History:
     return History(world.schema, codes, np.full(people, COUPONS), recruits, codes[:0], codes[:0])
 
 
-def report(studies: int, people: int, effect: bool, settings: ResponseSettings) -> None:
+def report(studies: int, people: int, effect: bool) -> None:
     used: Counter[str] = Counter()
-    told_apart, ratios = 0, []
+    told_apart = 0
     for seed in range(studies):
-        fitted = fit_response(study(people, effect, seed), replace(settings, seed=seed))
-        told_apart += bool(fitted.fields)
-        used.update(fitted.fields)
-        assert fitted.gain_of_knowing is not None
-        gain, error = fitted.gain_of_knowing
-        ratios.append((gain, error))
+        fields = learned_belief(counts_of(study(people, effect, seed)), draws=50, seed=seed).fields
+        told_apart += bool(fields)
+        used.update(fields)
         if (seed + 1) % 10 == 0 or seed + 1 == studies:
-            gains, errors = np.array(ratios).T
-            clear = {sure: f"{(gains > np.maximum(2.0, sure * errors)).mean():.1%}" for sure in (1.0, 1.5, 2.0)}
-            print(
-                f"  {seed + 1} studies: fields used in {told_apart / (seed + 1):.1%} {dict(used)}; by errors: {clear}"
-            )
-            sys.stdout.flush()
+            print(f"  {seed + 1} studies: fields used in {told_apart / (seed + 1):.1%} {dict(used)}", flush=True)
 
 
 def main() -> None:
-    numbers = [value for value in sys.argv[1:] if value != "--linear"]
-    studies, people = (int(value) for value in [*numbers, *["200", "300"][len(numbers) :]])
-    settings = ResponseSettings(shapes=(LINEAR, LOG_LINEAR)) if "--linear" in sys.argv else ResponseSettings()
+    studies, people = (int(value) for value in [*sys.argv[1:], *["200", "300"][len(sys.argv) - 1 :]])
     with one_thread(training=True):
         for effect in (False, True):
             kind = "effects as in the demo" if effect else "no effect at all"
             print(f"{studies} studies of {people} people, {kind}")
-            report(studies, people, effect, settings)
+            report(studies, people, effect)
 
 
 if __name__ == "__main__":

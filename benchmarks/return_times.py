@@ -23,9 +23,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from peerfront.models.response.maximum_likelihood import maximum_likelihood
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, poisson
 
-from peerfront.foundation.binomials import binomial_quantile
+from peerfront.foundation.binomials import binomial_quantile, thinned_counts
 from peerfront.foundation.counts import poisson_quantile
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.returns.coupons_seen import CouponsSeen
@@ -87,6 +88,26 @@ def to_come(fit: ReturnFit, seen: CouponsSeen) -> np.ndarray:
     return totals
 
 
+def count_chances(own: bool, parameter: float) -> np.ndarray:
+    """P(so many recruits in the end), [COUPONS + 1]: each coupon on its own, or a Poisson capacity."""
+    if own:
+        return binom.pmf(np.arange(COUPONS + 1), COUPONS, 1.0 / (1.0 + np.exp(-parameter)))
+    fewer = poisson.pmf(np.arange(COUPONS), np.exp(parameter))
+    return np.append(fewer, 1.0 - fewer.sum())
+
+
+def plugged_in(own: bool, seen: CouponsSeen, times: ReturnTimes) -> float:
+    """The share of coupons used in the end by maximum likelihood of the study's own family."""
+    exposure, place = seen.exposure(times), np.arange(len(seen))
+
+    def loss(parameter: float) -> float:
+        chances = np.tile(count_chances(own, parameter), (len(seen), 1))
+        return -float(np.log(np.maximum(thinned_counts(chances, exposure)[place, seen.recruits], 1e-300)).sum())
+
+    found = minimize_scalar(loss, bounds=(-6.0, 4.0), method="bounded")
+    return float(count_chances(own, found.x) @ np.arange(COUPONS + 1)) / COUPONS
+
+
 def measured(case: Case) -> dict[str, object]:
     """One study on one day."""
     seen, in_the_end = made_study(case)
@@ -101,8 +122,6 @@ def measured(case: Case) -> dict[str, object]:
     fit = fit_return_times(seen, settings)
     shares, so_far = fit.used(seen.coupons), int(seen.recruits.sum())
     totals = so_far + to_come(fit, seen)
-    story = "poisson" if case.study % 2 else "binomial"
-    plugged = maximum_likelihood(story, seen.coupons, seen.recruits, seen.exposure(fit.times))
     low, high = np.quantile(shares, [0.1, 0.9])
     band_low, band_high = np.floor(np.quantile(totals, 0.1)), np.ceil(np.quantile(totals, 0.9))
     return {
@@ -111,7 +130,7 @@ def measured(case: Case) -> dict[str, object]:
         "median": fit.times.median,
         "failed": so_far / (HOLDERS * COUPONS) / SHARE - 1.0,
         "share": shares.mean() / SHARE - 1.0,
-        "plugged": float(plugged.expected_recruits(COUPONS)[-1]) / COUPONS / SHARE - 1.0,
+        "plugged": plugged_in(case.study % 2 == 0, seen, fit.times) / SHARE - 1.0,
         "covered": bool(low <= SHARE <= high),
         "width": (high - low) / SHARE,
         "so_far": so_far,
