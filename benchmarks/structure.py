@@ -220,6 +220,7 @@ LUCK = {
     "named_generator",
     "named_key",
     "generator",
+    "uniform",
     "uniforms",
     "exponentials",
     "normals",
