@@ -137,7 +137,7 @@ def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
     rows = zip(every["expected"][:most], every["low"], every["high"], strict=False)
     brings = [f"{expected:.2f} ({low:.2f} to {high:.2f})" for expected, low, high in rows]
     numbers = list(range(1, len(brings) + 1))
-    lines.append(say("{numbers} coupons bring one person {bring} recruits.", numbers=numbers, bring=brings))
+    lines.append(say("With {numbers} coupons one person brings {bring} recruits.", numbers=numbers, bring=brings))
     lines += [_evidence(each) for each in coupons["evidence"]]
     if coupons["same_coupons"] and not pinned:
         lines.append(
