@@ -181,6 +181,22 @@ def test_coupons_stay_within_groups_that_have_a_floor() -> None:
     np.testing.assert_allclose(found.probability, np.repeat([1.0, 0.5], 10))
 
 
+def test_where_more_coupons_motivate_blocks_stay_whole_and_twins_draw_for_them() -> None:
+    gains = np.tile([0.2, 0.5], (6, 1))
+    gains[4:] = 0.1
+    problem = replace(everybody_alike(6, 4, most=2), tables=Tables(gains, np.full((6, 2, 2), 0.01)))
+    plan = np.array([2, 2, 0, 0, 0, 0])
+    found = [draw(problem, plan, 1.0, seed) for seed in range(200)]
+    for lottery in found:
+        assert sorted(lottery.coupons[:4].tolist()) == [0, 0, 2, 2], "nobody gets a coupon that alone brings little"
+        assert not lottery.coupons[4:].any()
+        assert lottery.lost == 0.0
+        np.testing.assert_array_equal(lottery.probability, [0.5, 0.5, 0.5, 0.5, 1.0, 1.0])
+        np.testing.assert_array_equal(lottery.otherwise[:4], 2 - lottery.coupons[:4])
+        np.testing.assert_array_equal(lottery.tied_with, [3, 3, 3, 3, 0, 0])
+    assert np.abs(np.mean([each.coupons[:4] for each in found], axis=0) - 1.0).max() < 0.3
+
+
 @given(problems(), noises)
 @settings(max_examples=60, deadline=None)
 def test_tables_by_kind_give_the_same_lottery(problem: Problem, noise: float) -> None:

@@ -16,6 +16,9 @@ chance.
 What is tied is judged coupon by coupon. Together they may lose more: coupons that cover the same add less and less. So
 the lottery is rehearsed. If most draws would lose more than the noise of the coupons that change hands, the noise is
 halved, and at last lots are drawn only among people whose rows are the same, which costs nothing.
+
+**Blocks.** Where a further coupon is worth more than the one before it (`blocks`), handing out evenly would tear blocks
+apart. There people whose rows are the same draw lots for the numbers that the plan gave them, which costs nothing.
 """
 
 from collections.abc import Sequence
@@ -30,6 +33,7 @@ from peerfront.gfp.backup import Array, Tables
 
 Numbers = NDArray[np.int64]
 _SAME = 1e-9  # relative: numbers that differ by less are the same
+_RISES = 1e-6  # of a first coupon's worth: what counts as a rise
 _BELOW_ONE = 1.0 - 1e-12  # keeps logarithms finite
 _PARTS_OF_NOISE = (1.0, 0.5, 0.25, 0.125, 0.0)
 _REHEARSALS = 400  # draws that show what a lottery may lose
@@ -113,10 +117,20 @@ class Classes:
         size = np.bincount(of, minlength=number)
         return cls(of, size, gains, logs, worth, loudest, coupons, given, lowest, highest, least, value)
 
+    def raw_measures(self) -> Array:
+        """m [classes, levels] as it is: where more coupons motivate it may rise."""
+        left = np.exp(-np.tensordot(self.given, self.logs, 2))
+        raw: Array = self.gains + self.logs @ (self.worth * left)
+        return raw
+
+    def rises(self) -> bool:
+        """Whether somewhere a coupon is worth more than the one before it."""
+        raw = self.raw_measures()
+        return bool((np.diff(raw, axis=1) > _RISES * raw[:, :1]).any())
+
     def measures(self) -> tuple[Array, float | None]:
         """m [classes, levels], and the cut; None if nobody's coupon could go to somebody else."""
-        left = np.exp(-np.tensordot(self.given, self.logs, 2))
-        measures = np.minimum.accumulate(self.gains + self.logs @ (self.worth * left), axis=1)
+        measures = np.minimum.accumulate(self.raw_measures(), axis=1)
         losing, gaining = np.flatnonzero(self.most > self.least), np.flatnonzero(self.fewest < measures.shape[1])
         if not len(losing) or not len(gaining):
             return measures, None
@@ -175,7 +189,8 @@ class Lottery:
     tied: NDArray[np.bool_]  # [people], who cannot be told apart from somebody with another number; others keep theirs
     drawn: NDArray[np.bool_]  # [people], whose number was decided by lot; the other tied people's was evened out
     probability: Array  # [people], that the lottery gives this person this number of coupons
-    otherwise: Numbers  # [people], the number with the rest of the probability: one less for who won, else one more
+    otherwise: Numbers  # [people], the number with the rest of the probability: one less for who won, else one more;
+    # where lots are drawn for the plan's numbers, the fewest for who has the most, else the most
     exact: bool
     """Whether the probabilities are exact (winners / participants); otherwise they are shares of simulated draws."""
     lost: float
@@ -228,6 +243,8 @@ def _draw(classes: Classes, ids: Sequence[str], seed: int, only_exact: bool) -> 
     measures, cut = classes.measures()
     if cut is None:
         return _unchanged(classes.coupons)
+    if classes.rises():
+        return _exchanged_among_twins(classes, ids, seed)
     for part in _PARTS_OF_NOISE if classes.noise.any() else (0.0,):
         result = _draw_together(classes, classes.slots(measures, cut, part), ids, seed)
         if result is not None and (result.exact or not only_exact):
@@ -293,6 +310,22 @@ def _draw_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lotter
     tied = (classes.fewest < classes.most)[classes.of]
     others = np.where(drawn, classes.size[classes.of] - 1, 0)
     return _drawn_lottery(classes, base[classes.of] + won, tied, drawn, won, prizes / classes.size, True, others)
+
+
+def _exchanged_among_twins(classes: Classes, ids: Sequence[str], seed: int) -> Lottery:
+    """A lottery in each class for the numbers that the plan gave."""
+    by_lot = np.lexsort([person_luck(ids, seed).uniform("lot"), classes.of])
+    by_number = np.lexsort([-classes.coupons, classes.of])
+    coupons = np.empty_like(classes.coupons)
+    coupons[by_lot] = classes.coupons[by_number]
+    tied = (classes.fewest < classes.most)[classes.of]
+    having = np.zeros((len(classes.size), int(coupons.max(initial=0)) + 1))
+    np.add.at(having, (classes.of, coupons), 1.0)
+    probability = having[classes.of, coupons] / classes.size[classes.of]
+    most, fewest = classes.most[classes.of], classes.fewest[classes.of]
+    others = np.where(tied, classes.size[classes.of] - 1, 0)
+    otherwise = np.where(coupons == most, fewest, most)
+    return Lottery(coupons, tied, tied.copy(), probability, otherwise, True, 0.0, others)
 
 
 def _unchanged(coupons: Numbers) -> Lottery:

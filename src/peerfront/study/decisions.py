@@ -170,7 +170,9 @@ def _lots(lottery: Lottery, seed: int) -> list[Message]:
     people, winners = int(lottery.drawn.sum()), int((lottery.drawn & (lottery.coupons > lottery.otherwise)).sum())
     if not people:
         return []
-    return [note("lots.one_winner" if winners == 1 else "lots.winners", winners=winners, people=people, seed=seed)]
+    several = bool((np.abs(lottery.coupons - lottery.otherwise)[lottery.drawn] > 1).any())
+    code = "lots.more_coupons" if several else "lots.one_winner" if winners == 1 else "lots.winners"
+    return [note(code, winners=winners, people=people, seed=seed)]
 
 
 def _restricted(
