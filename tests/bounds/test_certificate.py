@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bounds.bound_cases import NOBODY, TINY, certified, exact_index, first_frontiers, one_state, people
 from peerfront.baselines.simple_rules import RandomSplit, Threshold
 from peerfront.bounds import dual
-from peerfront.bounds.certificate import Certificate, certify, certify_by_story, mean_bound
+from peerfront.bounds.certificate import SHARED, Certificate, Concave, certify, certify_by_story, mean_bound
 from peerfront.bounds.clairvoyant import Caps, budget_bounds
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_dual, smallest_duals
 from peerfront.bounds.price_index import BoundSettings
@@ -19,6 +19,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Allocation, Frontier, OffspringModel, Rules, State, rollout
 from peerfront.simulation.typed import TypedWorld, boom_bust, bridge, typed_world
+from problem.given_responses import GivenResponse
 from simulation.exact import solve
 from support import two_types
 
@@ -307,12 +308,38 @@ def test_what_the_rules_alone_say(state, bound) -> None:
 def test_each_story_has_its_certificate_and_an_ended_study_none() -> None:
     world, rules = bridge(), Rules(budget=6, people=3, rounds=3)
     fewer = replace(world.response, type_rates=0.5 * world.response.type_rates)
-    responses = {"capacity": world.response, "other": fewer}
+    responses = {"capacity": [world.response], "other": [fewer], "unsure": [world.response, fewer]}
     state = State(6, Frontier.of(people(0, 1, 2)), 0, rules)
     found = certify_by_story(responses, world.offspring, world.schema, 0.9, state)
-    assert list(found) == ["capacity", "other"]
-    assert found["capacity"] == certify(state, *models(world), 0.9)
+    assert list(found) == ["capacity", "other", "unsure"]
+    assert found["capacity"] == certify(state, *models(world), 0.9, effort=SHARED)
+    assert found["unsure"].bound == pytest.approx((found["capacity"].bound + found["other"].bound) / 2)
+    assert found["other"].bound < found["unsure"].bound < found["capacity"].bound
     assert certify_by_story(responses, world.offspring, world.schema, 0.9, replace(state, round=3)) == {}
+
+
+def test_a_mean_is_as_sure_as_the_least_sure_of_its_draws() -> None:
+    """With a coupon that is surely used the budget is the bound; for everybody else chance is left in it."""
+    sure = typed_world("sure", {"a": 60.0}, {"a": {"a": 1.0}}, {"a": 1.0})
+    unsure = replace(sure.response, type_rates=0.02 * sure.response.type_rates)
+    state = State(3, Frontier.of(people(0)))
+    by_order = [
+        certify_by_story({"x": draws}, sure.offspring, sure.schema, 1.0, state)["x"]
+        for draws in ([sure.response, unsure], [unsure, sure.response])
+    ]
+    alone = certify_by_story({"x": [sure.response]}, sure.offspring, sure.schema, 1.0, state)["x"]
+    assert alone.proof == "exact"
+    assert by_order[0] == by_order[1]
+    assert (by_order[0].proof == "exact") == (by_order[0].standard_error == 0.0)
+
+
+def test_the_bound_of_rising_gains_is_that_of_their_majorant() -> None:
+    """Three coupons bring somebody for sure, fewer nobody: a coupon alone counts as a third of it."""
+    rising = GivenResponse(np.array([[0.0, 0.0, 1.0]]))
+    concave = Concave(rising)
+    assert concave.rises(rising.everybody, 3)
+    assert not Concave(GivenResponse(np.array([[0.5, 0.4, 0.1]]))).rises(rising.everybody, 3)
+    assert concave.gains(rising.everybody, 3) == pytest.approx(np.full((1, 3), 1 / 3))
 
 
 def test_impossible_settings_and_states_are_refused() -> None:

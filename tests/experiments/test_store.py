@@ -28,7 +28,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import Spec
 from peerfront.foundation.stored import Stored
 from peerfront.problem import BranchingWorld, Policy, Rules, rollout
-from small_artifacts import a_fit, people
+from small_artifacts import a_planner, people
 
 PLAIN = Form(lambda value: Stored({"value": value}, {}), lambda stored: stored.settings["value"])
 
@@ -156,8 +156,8 @@ def policies() -> dict[str, Policy]:
     }
     rule = AllAtLast(response, Threshold(response, 0.4, 1))
     others = (RandomSplit(), Constant(2), Threshold(response, 0.5, 2), Evenly(response, 1.5), rule)
-    named = {policy.name: policy for policy in (*others, Renamed(rule, "gfp (plays a rule)"), a_fit().planner)}
-    return made | named | {"a planner that sees covariates": a_fit(sees=False, deadline=False).planner}
+    named = {policy.name: policy for policy in (*others, Renamed(rule, "gfp (plays a rule)"), a_planner())}
+    return made | named | {"a planner that sees covariates": a_planner(sees=False, deadline=False)}
 
 
 class _SamePeople:

@@ -161,17 +161,17 @@ def test_a_frontier_of_another_study_is_refused() -> None:
 
 
 def test_models_that_give_nonsense_are_refused() -> None:
-    class Rising(GivenResponse):
-        def survival(self, covariates, max_coupons):
-            return np.tile(np.linspace(0.1, 0.9, max(max_coupons, 1)), (len(covariates), 1))[:, :max_coupons]
+    class Unsure(GivenResponse):
+        def gains(self, covariates, max_coupons):
+            return np.full((len(covariates), max_coupons), 1.5)
 
     class Negative(LaplaceNetwork):
         def uncovered(self, rows):
             return np.full((len(rows), 4), -0.5)
 
     planner, story = a_planner(), a_planner().story
-    with pytest.raises(SettingError, match="rises to"):
-        replace(planner, stories=(replace(story, response=Rising(np.ones((1, 1)))),)).plan(a_state())
+    with pytest.raises(SettingError, match="a coupon is used of 1.5"):
+        replace(planner, stories=(replace(story, response=Unsure(np.ones((4, 1)))),)).plan(a_state())
     negative = Negative(story.laplace.inputs, story.laplace.network)
     with pytest.raises(SettingError, match="embedding of -0.5"):
         replace(planner, stories=(replace(story, laplace=negative),)).plan(a_state())

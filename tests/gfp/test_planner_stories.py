@@ -181,9 +181,18 @@ def test_impossible_models_are_refused_before_planning() -> None:
         wrong = GivenResponse(np.ones((4, 6)), np.full((4, 1), chance), np.ones((4, 1)), unlimited=True)
         with pytest.raises(SettingError, match="chances are from 0 to 1"):
             with_response(wrong).plan(a_state())
-    rising = GivenResponse(np.tile([0.2, 0.9, 0.9, 0.9, 0.9, 0.9], (4, 1)))
-    with pytest.raises(SettingError, match="rises to"):
-        Planner((replace(good, response=rising, weight=1.0),), 0.9).plan(a_state())
+
+
+def test_where_a_second_coupon_brings_more_than_the_first_nobody_gets_only_one() -> None:
+    rising = GivenResponse(np.tile([0.05, 0.9, 0.0, 0.0, 0.0, 0.0], (4, 1)))
+    planner = Planner((replace(a_story("capacity", 1.0), response=rising),), 0.9)
+    for state in (a_state(), a_state(budget=8), a_state(played=ROUNDS - 1)):
+        coupons = planner.plan(state).allocation.coupons
+        assert coupons.sum() > 0
+        assert set(coupons.tolist()) <= {0, 2}
+        quick = planner.allocate_many([state], [named_luck(("any",), 1)])[0].coupons
+        assert (quick == 2).any()
+        assert (quick == 1).sum() <= 1  # what whole blocks leave of an odd number
 
 
 def test_the_guarantee_holds_for_every_family() -> None:

@@ -118,8 +118,8 @@ def certify_by_story(
             # One coupon more adds several recruits where it motivates: no round is looked ahead then.
             effort = replace(SHARED, outcomes=0) if rises else SHARED
             each.append(certify(state, concave if rises else response, offspring, schema, discount, effort=effort))
-        bound, first = mean_bound(each), each[0]
-        certificates[name] = replace(first, bound=bound.mean, standard_error=bound.standard_error)
+        bound, least_sure = mean_bound(each), max(each, key=lambda certificate: certificate.standard_error)
+        certificates[name] = replace(least_sure, bound=bound.mean, standard_error=bound.standard_error)
     return certificates
 
 
