@@ -51,7 +51,7 @@ def a_belief(part: str = "all") -> Belief:
     if part != "all":
         known = Prior.knowing(part)
         prior = dataclasses.replace(prior, limited=known.limited, spur=known.spur)
-    return learned_belief(counts_of(a_history()), prior, draws=60).rounded()
+    return learned_belief(counts_of(a_history()), prior, draws=48).rounded()
 
 
 def a_fit(part: str = "all", generator: str = "inheritance", *, deadline: bool = True, sees: bool = True) -> Fit:

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 from safetensors.numpy import load as load_arrays
 
 from models.small_fits import FITS, SCHEMA, a_history, codes, fitted
-from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.story import Story
-from peerfront.gfp.surrogate import PersonInputs
+from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, PersonInputs, learned_networks
 from peerfront.models.offspring.generator_choice import OffspringChoice, fit_offspring
-from peerfront.models.response.response_fit import ResponseSettings, fit_response
-from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
+from peerfront.problem import Frontier, Rules, State, rollout
 from peerfront.study.artifacts import MANIFEST, WEIGHTS, Fit, fingerprint, load_fit
+from peerfront.study.stories import planned_stories
 from problem.given_responses import GivenResponse
-from small_artifacts import RULES, a_fit, people
+from small_artifacts import RULES, a_belief, a_fit, people
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,17 +32,17 @@ class FirstRecruits:
 
 
 @pytest.mark.parametrize(
-    ("family", "generator", "deadline", "sees"),
+    ("part", "generator", "deadline", "sees"),
     [
-        ("poisson", "inheritance", True, True),
-        ("zip", "softmax", False, True),
-        ("nb", "masked", True, False),
-        ("zinb", "diffusion", False, False),
-        ("network", "diffusion-paper", True, True),
+        ("all", "inheritance", True, True),
+        ("capacity", "softmax", False, True),
+        ("per_coupon", "masked", True, False),
+        ("all", "diffusion", False, False),
+        ("all", "diffusion-paper", True, True),
     ],
 )
-def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: str, deadline: bool, sees: bool) -> None:
-    fit = a_fit(family, generator, deadline=deadline, sees=sees)
+def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, part: str, generator: str, deadline: bool, sees: bool) -> None:
+    fit = a_fit(part, generator, deadline=deadline, sees=sees)
     fit.save(tmp_path / "fit")
     again = load_fit(tmp_path / "fit")
     for name, content in again.files().items():
@@ -51,16 +50,14 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: s
     crowd = np.concatenate([people(300), codes((-1, 2), (0, -1), (-1, -1))])
     luck = named_luck(("luck",), len(crowd))
     np.testing.assert_array_equal(fit.offspring.sample(crowd, luck), again.offspring.sample(crowd, luck))
-    saved, loaded = (each.planner.story.response for each in (fit, again))
+    assert again.belief.weights == fit.belief.weights
+    assert again.belief.fields == fit.belief.fields
+    saved, loaded = (each.belief.response for each in (fit, again))
     np.testing.assert_array_equal(saved.gains(crowd, 9), loaded.gains(crowd, 9))
     np.testing.assert_array_equal(saved.sample(crowd, 9, luck), loaded.sample(crowd, 9, luck))
-    worlds = (
-        BranchingWorld("learned", SCHEMA, response, each.offspring, FirstRecruits())
-        for response, each in ((saved, fit), (loaded, again))
-    )
     one, other = (
-        rollout(world, each.planner, RULES, named_luck(("episodes",), 40))
-        for world, each in zip(worlds, (fit, again), strict=True)
+        rollout(each.world(Frontier.of(crowd[:4])), each.planner, RULES, named_luck(("episodes",), 40))
+        for each in (fit, again)
     )
     for field in dataclasses.fields(one):
         np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
@@ -74,16 +71,16 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, family: str, generator: s
 
 
 @given(
-    st.sampled_from(FAMILIES),
+    st.sampled_from(["all", "capacity", "per_coupon"]),
     st.sampled_from(sorted(FITS)),
     st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 3)), min_size=1, max_size=6),
     st.integers(1, 15),
     st.integers(0, 3),
 )
 @settings(max_examples=12)
-def test_plans_are_the_same_to_the_last_bit(tmp_path_factory, family, generator, rows, budget, number) -> None:
+def test_plans_are_the_same_to_the_last_bit(tmp_path_factory, part, generator, rows, budget, number) -> None:
     folder = tmp_path_factory.mktemp("fits") / "fit"
-    fit = a_fit(family, generator)
+    fit = a_fit(part, generator)
     fit.save(folder)
     again = load_fit(folder)
     state = State(budget, Frontier.of(codes(*rows)), number, RULES)
@@ -101,16 +98,20 @@ def test_the_manifest_is_readable_sorted_and_knows_nobody(tmp_path: Path) -> Non
     text = (tmp_path / "fit" / MANIFEST).read_text()
     manifest = json.loads(text)
     assert text == json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    assert manifest["format_version"] == 2
+    assert manifest["format_version"] == 3
     assert manifest["schema"][0] == {"name": "a", "categories": ["1", "2", "3"]}
     assert manifest["models"]["planner"]["discount"] == 0.95
-    assert manifest["models"]["response 1"]["size"] is None  # a Poisson's is infinite, which JSON cannot say
+    assert manifest["models"]["belief"]["most"] == 4
     assert manifest["rules"]["max_per_person"] == 3
     assert "Alter, in Jahren: ä" in text
     arrays = load_arrays((tmp_path / "fit" / WEIGHTS).read_bytes())
-    rows = len(a_history().coupons)
+    rows, draws = len(a_history().coupons), len(fit.belief)
+    assert draws != rows
     assert all(rows not in array.shape for array in arrays.values())  # nothing has one entry per participant
-    assert "held_out" not in str(sorted(arrays))
+    for name in ("limited", "spur", "levels", "effects", "drift", "spread"):
+        kept = arrays[f"belief/draws/{name}"]
+        assert len(kept) == draws
+        assert np.array_equal(kept, np.round(kept, 3))  # more decimals could reveal single people
     fit.save(tmp_path / "other")
     assert (tmp_path / "other" / MANIFEST).read_text() == text
 
@@ -125,12 +126,10 @@ def test_a_fingerprint_is_that_of_the_data() -> None:
 
 
 def test_scores_of_the_models_can_be_saved() -> None:
-    response = fit_response(a_history(), ResponseSettings("poisson", folds=1, epochs=1))
-    assert response.scores()["tried"][0]["held_out"] is None  # nothing was held out
     chosen = fit_offspring(a_history(), rivals=("inheritance",))
     lone = OffspringChoice("inheritance", chosen.model, pd.DataFrame({"generator": ["x"], "log_score": [np.nan]}), "so")
     assert lone.scores()["rivals"] == [{"generator": "x", "log_score": None}]
-    scores = {"capacity": response.scores(), "offspring": chosen.scores(), "lone": lone.scores()}
+    scores = {"offspring": chosen.scores(), "lone": lone.scores()}
     manifest = json.loads(dataclasses.replace(a_fit(), scores=scores).files()[MANIFEST])
     assert manifest["scores"]["offspring"]["rivals"][0]["generator"] == "inheritance"
 
@@ -198,21 +197,39 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path, change: dict, message: 
 
 def test_a_broken_model_is_not_saved(tmp_path: Path) -> None:
     fit = a_fit()
-    story = fit.planner.story
+    surrogate, laplace = learned_networks(fit.planner.stories[0])
 
-    def with_stories(*stories: Story) -> Fit:
+    def with_networks(surrogate: FrozenSurrogate, laplace: LaplaceNetwork) -> Fit:
+        stories = planned_stories(fit.belief, surrogate, laplace)
         return dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, stories=stories))
 
-    weights = story.surrogate.weights.copy()
+    assert with_networks(surrogate, laplace).files() == fit.files()
+    weights = surrogate.weights.copy()
     weights[1, 5, 0] = np.nan
-    surrogate = dataclasses.replace(story.surrogate, weights=weights)
-    with pytest.raises(SettingError, match="planner/story 1/surrogate/weights/tables has numbers that are not finite"):
-        with_stories(dataclasses.replace(story, surrogate=surrogate)).save(tmp_path / "fit")
-    odd = dataclasses.replace(story.laplace, inputs=PersonInputs(SCHEMA, fitted("zip")))
-    with pytest.raises(SettingError, match="another response model"):
-        with_stories(dataclasses.replace(story, laplace=odd)).files()
-    table = GivenResponse(np.full((3, 2), 0.5))
-    with pytest.raises(SettingError, match="made by fit_response"):
-        with_stories(dataclasses.replace(story, response=table)).files()
-    with pytest.raises(SettingError, match="each story of what a coupon does once; found capacity, capacity"):
-        with_stories(*(dataclasses.replace(story, weight=0.5) for _ in range(2))).files()
+    broken = dataclasses.replace(surrogate, weights=weights)
+    with pytest.raises(SettingError, match="planner/surrogate/weights/tables has numbers that are not finite"):
+        with_networks(broken, laplace).save(tmp_path / "fit")
+    odd = dataclasses.replace(laplace, inputs=PersonInputs(SCHEMA, fitted("zip")))
+    with pytest.raises(SettingError, match="parts of its belief"):
+        with_networks(surrogate, odd).files()
+
+
+def test_a_planner_of_another_belief_is_not_saved() -> None:
+    """Only the belief is kept: whatever else the planner knows would be lost."""
+    fit, stories = a_fit(), a_fit().planner.stories
+    assert len(stories) > 1
+
+    def refused(*changed: Story) -> None:
+        other = dataclasses.replace(fit, planner=dataclasses.replace(fit.planner, stories=changed))
+        with pytest.raises(SettingError, match="parts of its belief"):
+            other.files()
+
+    refused(dataclasses.replace(stories[0], weight=1.0))  # fewer parts
+    even = [dataclasses.replace(story, weight=1 / len(stories)) for story in stories]
+    refused(*even)
+    refused(dataclasses.replace(stories[0], response=GivenResponse(np.full((3, 2), 0.5))), *stories[1:])
+    refused(dataclasses.replace(stories[0], response=dataclasses.replace(stories[0].response, zeal=0.5)), *stories[1:])
+    own = dataclasses.replace(stories[0].surrogate, weights=stories[0].surrogate.weights.copy())
+    refused(dataclasses.replace(stories[0], surrogate=own), *stories[1:])  # a value of its own
+    with pytest.raises(SettingError, match="parts of its belief"):
+        dataclasses.replace(fit, belief=a_belief("capacity")).files()

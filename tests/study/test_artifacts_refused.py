@@ -16,13 +16,14 @@ from safetensors.numpy import save as save_arrays
 from models.small_fits import SCHEMA, fitted
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.stored import Stored
+from peerfront.models.belief.belief import BeliefResponse
 from peerfront.study.artifacts import MANIFEST, WEIGHTS, load_fit
 from small_artifacts import RULES, a_fit
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    a_fit("nb", "masked").save(tmp_path / "fit")
+    a_fit("all", "masked").save(tmp_path / "fit")
     return tmp_path / "fit"
 
 
@@ -111,7 +112,9 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
     ("change", "message"),
     [
         (put("format", value="a zip file"), "not the manifest of a fit"),
-        (put("format_version", value=3), "has format 3; this version .* reads up to 2. Install a newer one"),
+        (put("format_version", value=4), "has format 4; this version .* reads up to 3. Install a newer one"),
+        (put("format_version", value=2), "made by an earlier version.* Fit the study again"),
+        (put("format_version", value=1), "made by an earlier version.* Fit the study again"),
         (put("format_version", value="1"), "format version is '1'"),
         (put("schema", value=[{"name": "a", "categories": ["1", "2"]}]), "expected float64 of shape"),
         (put("schema", value=[]), "at least one field"),
@@ -119,18 +122,22 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
         (put("rules", "budget", value=-3), "budget must be a whole number"),
         (put("rules", "speed", value=3), "the rules are .*speed"),
         (put("more", value=1), "more, or something else"),
-        (put("models", "response 1", "family", value="normal"), "family"),
-        (put("models", "response 1", "size", value=-1.0), "impossible for the family"),
-        (put("models", "response 1", "size", value=None), "impossible for the family"),
-        (put("models", "response 1", "more", value=1), "more, or something else"),
-        (put("models", "response 1", "rates", "hidden", value=[4]), "shape"),
-        (put("models", "response 1", "rates", "hidden", value=["4"]), "expected whole numbers"),
+        (put("models", "belief", value=None), "expected a table"),
+        (put("models", "belief", "most", value="4"), "expected a whole number"),
+        (put("models", "belief", "most", value=3), "'levels' is float64 .* expected float64 of shape"),
+        (put("models", "belief", "most", value=10**12), "expected float64 of shape"),
+        (put("models", "belief", "fields", value=["age"]), "draws of the belief cannot be"),
+        (put("models", "belief", "fields", value=[1]), "expected texts"),
+        (put("models", "belief", "fields", value="a"), "expected a list"),
+        (put("models", "belief", "effective", value="much"), "expected a number"),
+        (put("models", "belief", "effective", value=0.12345), "more, or something else"),
+        (put("models", "belief", "more", value=1), "more, or something else"),
         (put("models", "offspring_kind", value="oracle"), "generator 'oracle' is not known"),
         (put("models", "offspring_kind", value="softmax"), "cannot be used"),
         (put("models", "offspring", "steps", value="8"), "expected a whole number"),
         (put("models", "offspring", "steps", value=True), "expected a whole number"),
         (put("models", "planner", "discount", value=1.5), "discount must lie above 0"),
-        (put("models", "planner", "story 1", "surrogate", value=None), "expected a table"),
+        (put("models", "planner", "surrogate", value=None), "expected a table"),
         (put("study_schema", value=None), "'study_schema' is None; expected a text"),
         (put("scores", value=[]), "expected a table"),
         (put("scores", "x", value=float("nan")), "not readable"),
@@ -150,22 +157,17 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
         (put("models", "planner", "least_per_person", value=4), "gives everybody 4 coupons"),
         (put("models", "planner", "least_per_person", value=-1), "least per person must be"),
         (put("models", "planner", "discount", value=0.0), "discount must lie above 0"),
-        (put("models", "planner", "stories", value=2), "2 stories do not fit 1 models"),
-        (put("models", "planner", "story 1", "name", value="magic"), "the story is 'magic'.*known are capacity"),
-        (put("models", "planner", "story 1", "weight", value=0.0), "weight of 0.0.*above 0"),
-        (put("models", "planner", "story 1", "weight", value=0.5), "weights add up to 1; found .0.5."),
-        (put("models", "responses", value=2), "response 2"),
+        (put("models", "planner", "stories", value=2), "more, or something else"),
         (put("models", "planner", "discount", value="1"), "expected a number"),
-        (put("models", "planner", "story 1", "laplace", "sees", value="everything"), "thing that networks see"),
-        (put("models", "response 1", "rates", "link", value="identity"), "link"),
-        (put("models", "response 1", "zero", value=1.0), "impossible for the family"),
+        (put("models", "planner", "laplace", "sees", value="everything"), "thing that networks see"),
         (put("models", "offspring", "steps", value=-5), "steps must be"),
         (put("models", "offspring_kind", value="../../evil"), "is not known"),
         (put("versions", "python", value=3.11), "expected a text"),
         (put("scores", "messages", value=3), "summary or a score"),
         (put("scores", "messages", value=[1]), "summary or a score"),
         (put("scores", "offspring", value=[]), "summary or a score"),
-        (put("scores", "gain_of_knowing_people", value={"log_likelihood": "x"}), "summary or a score"),
+        (put("scores", "fields", value="sex"), "summary or a score"),
+        (put("scores", "fields", value=[1]), "summary or a score"),
     ],
 )
 def test_another_manifest_is_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
@@ -184,8 +186,8 @@ def as_integers(name: str):
     return lambda arrays: arrays.update({name: arrays[name].astype(np.int32)})
 
 
-def without_members(arrays: dict) -> None:
-    arrays.update({name: array[:0].copy() for name, array in arrays.items() if name.startswith("response 1/")})
+def without_draws(arrays: dict) -> None:
+    arrays.update({name: array[:0].copy() for name, array in arrays.items() if name.startswith("belief/")})
 
 
 def cut(name: str):
@@ -195,26 +197,31 @@ def cut(name: str):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (fill("planner/story 1/surrogate/weights/tables", np.nan), "not finite"),
-        (fill("planner/story 1/surrogate/weights/tables", 1.0), "not those of a value between 0 and the budget"),
-        (fill("planner/story 1/laplace/network/weights 0", np.inf), "not finite"),
-        (fill("response 1/rates/log scale", np.nan), "not finite"),
+        (fill("planner/surrogate/weights/tables", np.nan), "not finite"),
+        (fill("planner/surrogate/weights/tables", 1.0), "not those of a value between 0 and the budget"),
+        (fill("planner/laplace/network/weights 0", np.inf), "not finite"),
+        (fill("belief/draws/levels", np.nan), "not finite"),
         (lambda arrays: arrays.pop("offspring/deep/biases 0"), "'biases 0' is missing"),
         (lambda arrays: arrays.pop("offspring/tables/known"), "'known' is missing"),
         (lambda arrays: arrays.update(more=np.zeros(3)), "more, or something else"),
         (lambda arrays: arrays.update({"offspring/tables/known": np.zeros((7, 7))}), "expected float32"),
-        (lambda arrays: arrays.pop("planner/story 1/laplace/network/weights 1"), "expected them to end with 3"),
-        (fill("planner/story 1/laplace/network/weights 0", 1e30), "numbers beyond 1e.06"),
+        (lambda arrays: arrays.pop("planner/laplace/network/weights 1"), "expected them to end with 3"),
+        (fill("planner/laplace/network/weights 0", 1e30), "numbers beyond 1e.06"),
         (fill("offspring/deep/weights 0", -1e30), "numbers beyond 1e.06"),
         (fill("offspring/tables/unknown", 1e30), "numbers beyond 1e.06"),
-        (fill("response 1/rates/weights 0", 1e300), "numbers beyond 1e.12"),
-        (fill("response 1/rates/log scale", 1000.0), "scale of one is absurd"),
-        (fill("planner/story 1/surrogate/weights/tables", -1.0), "not those of a value"),
-        (as_integers("planner/story 1/surrogate/weights/tables"), "is int32 .* expected float64"),
-        (as_integers("planner/story 1/laplace/network/biases 0"), "is int32 .* expected float32"),
-        (cut("planner/story 1/surrogate/weights/tables"), "learned for 3"),
-        (cut("response 1/members/size and zero"), "expected float64 of shape"),
-        (without_members, "there is no member"),
+        (fill("belief/draws/effects", 1e300), "numbers beyond 1e.12"),
+        (fill("belief/draws/limited", 1.5), "draws of the belief cannot be"),
+        (fill("belief/draws/limited", -0.5), "draws of the belief cannot be"),
+        (fill("belief/draws/spur", -0.1), "draws of the belief cannot be"),
+        (fill("belief/draws/spread", -0.1), "draws of the belief cannot be"),
+        (as_integers("belief/draws/levels"), "is int32 .* expected float64"),
+        (lambda arrays: arrays.pop("belief/draws/drift"), "'drift' is missing"),
+        (fill("planner/surrogate/weights/tables", -1.0), "not those of a value"),
+        (as_integers("planner/surrogate/weights/tables"), "is int32 .* expected float64"),
+        (as_integers("planner/laplace/network/biases 0"), "is int32 .* expected float32"),
+        (cut("planner/surrogate/weights/tables"), "learned for 3"),
+        (cut("belief/draws/effects"), "expected float64 of shape"),
+        (without_draws, "draws of the belief cannot be"),
     ],
 )
 def test_other_weights_are_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:
@@ -247,21 +254,9 @@ def test_impossible_settings_of_a_diffusion_are_refused(name: str, value: list) 
         type(fitted("diffusion")).restored(Stored({**stored.settings, name: value}, stored.arrays), SCHEMA)
 
 
-@pytest.mark.parametrize(
-    ("part", "change", "message"),
-    [
-        (
-            "survival",
-            lambda people, most: np.tile(np.linspace(0.1, 0.9, most), (len(people), 1)),
-            "chance that coupons",
-        ),
-        ("survival", lambda people, most: np.full((len(people), most), 1.5), "chance that coupons"),
-    ],
-)
-def test_models_are_tried(saved: Path, monkeypatch, part: str, change, message: str) -> None:
-    """Whatever arrays a forger finds: chances that rise with the number of coupons are no model."""
-    from peerfront.models.response.learned_response import LearnedResponse
-
-    monkeypatch.setattr(LearnedResponse, part, lambda _, *arguments: change(*arguments))
-    with pytest.raises(DataFileError, match=message):
+@pytest.mark.parametrize("recruits", [1.5, -0.5, np.nan])
+def test_models_are_tried(saved: Path, monkeypatch, recruits: float) -> None:
+    """Whatever draws a forger finds: more recruits than coupons, or fewer than none, are no model."""
+    monkeypatch.setattr(BeliefResponse, "gains", lambda _, people, most: np.full((len(people), most), recruits))
+    with pytest.raises(DataFileError, match="chance that coupons"):
         load_fit(saved)

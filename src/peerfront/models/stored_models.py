@@ -33,7 +33,6 @@ GENERATORS = {
 """Module of `models.offspring` and class of each kind of generator that can be saved."""
 _LARGEST_RULE, _MOST_ROUNDS = 10**9, 100_000  # far beyond any study, and small enough to count with
 _PROBED = 1000  # people at whom restored models are tried
-_GAIN = ("log_likelihood", "standard_error")  # scores that plans mention
 _MOST_CATEGORIES = 32_767  # codes of categories are 16-bit integers
 
 
@@ -177,8 +176,8 @@ def _is_message(stored: Any) -> bool:
 
 def check_scores(scores: Mapping[str, Any], place: str) -> None:
     """Refuse scores that plans and reports could not read out."""
-    messages, gain = scores.get("messages", []), scores.get("gain_of_knowing_people", {})
+    messages, fields = scores.get("messages", []), scores.get("fields", [])
     readable = type(messages) is list and all(map(_is_message, messages))
-    has_gain = type(gain) is dict and (not gain or all(type(gain.get(each)) is float for each in _GAIN))
-    if not readable or not has_gain or type(scores.get("offspring", {})) is not dict:
+    named = type(fields) is list and all(type(name) is str for name in fields)
+    if not readable or not named or type(scores.get("offspring", {})) is not dict:
         raise DataFileError("stored_model.impossible_scores", place=place)

@@ -38,7 +38,8 @@ from peerfront.foundation.messages import Message, Remedy, Severity, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.surrogate import learned_networks
+from peerfront.gfp.story import Story
+from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
 from peerfront.models.belief.belief import Belief, BeliefResponse
 from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.returns.return_times import ReturnTimes
@@ -193,11 +194,21 @@ class Fit:
         if kind_of(self.offspring) is None:
             kind = type(self.offspring).__name__
             raise SettingError("saved_fits.other_generator", kind=kind, allowed=sorted(GENERATORS))
-        if [story.name for story in self.planner.stories] != list(self.belief.weights):
-            raise SettingError("saved_fits.other_response")
-        seen = [network.inputs for network in learned_networks(self.planner.stories[0])]
+        networks = learned_networks(self.planner.stories[0])
+        seen = [network.inputs for network in networks]
         if any(part.schema != self.schema for part in (self.belief, self.offspring, *seen)):
             raise SettingError("saved_fits.other_schemas")
+        shown, made = value_response(self.belief), _planned_stories(self.belief, *networks)
+        alike = (
+            all(inputs.response is None or _same_draws(inputs.response, shown) for inputs in seen)
+            and all(learned_networks(story) == networks for story in self.planner.stories)
+            and [(own.name, own.weight) for own in self.planner.stories] == [(own.name, own.weight) for own in made]
+            and all(
+                _same_draws(own.response, other.response) for own, other in zip(self.planner.stories, made, strict=True)
+            )
+        )
+        if not alike:
+            raise SettingError("saved_fits.other_response")
         if self.planner.budget < self.rules.budget:
             most = self.planner.budget
             raise SettingError("saved_fits.too_many_coupons", coupons=self.rules.budget, most=most)
@@ -290,10 +301,20 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 
 def _restored_planner(stored: Stored, schema: Schema, belief: Belief) -> Planner:
+    surrogate, laplace, discount, least, name = restored_value(stored, schema, value_response(belief))
+    return Planner(_planned_stories(belief, surrogate, laplace), discount, least, name)
+
+
+def _planned_stories(belief: Belief, surrogate: FrozenSurrogate, laplace: LaplaceNetwork) -> tuple[Story, ...]:
     from peerfront.study.stories import planned_stories
 
-    surrogate, laplace, discount, least, name = restored_value(stored, schema, value_response(belief))
-    return Planner(planned_stories(belief, surrogate, laplace), discount, least, name)
+    return planned_stories(belief, surrogate, laplace)
+
+
+def _same_draws(one: ResponseModel, other: ResponseModel) -> bool:
+    if not (isinstance(one, BeliefResponse) and isinstance(other, BeliefResponse)):
+        return False
+    return one.zeal == other.zeal and one.belief.same_draws(other.belief)
 
 
 def value_response(belief: Belief) -> BeliefResponse:

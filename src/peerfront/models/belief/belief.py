@@ -70,6 +70,10 @@ class Belief:
         own = np.flatnonzero(self.part_of == which) if isinstance(which, str) else np.asarray(which)
         return replace(self, **{name: getattr(self, name)[own] for name in _ARRAYS})
 
+    def same_draws(self, other: "Belief") -> bool:
+        """Whether both believe the same."""
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+
     def of_most(self, covariates: Codes, zeal: Array | float = 0.0) -> Array:
         """f by each draw: chances of 0 .. most recruits with the most coupons, [draws, people, most + 1].
 
