@@ -70,7 +70,8 @@ class Prior:
         """The prior of a study after earlier ones: half what it was, half what they believe now.
 
         Levels come from studies with as many coupons. Studies differ, and so a level is known no better than by the
-        differences between studies, of which `_STUDIES_DIFFER` are seen before there are several.
+        differences between studies, of which `_STUDIES_DIFFER` are seen before there are several; and where the study's
+        own counts reject them, they do not count (`views`).
         """
 
         def shared(points: tuple[tuple[float, float], ...], name: str) -> tuple[tuple[float, float], ...]:
@@ -92,6 +93,10 @@ class Prior:
             self, limited=shared(self.limited, "limited"), spur=shared(self.spur, "spur"),
             spread=shared(self.spread, "spread"), likely=likely, earlier_levels=levels,
         )  # fmt: skip
+
+    def views(self, most: int) -> "tuple[Prior, ...]":
+        """The prior with and without levels of earlier studies, each as likely: those of others may be far off."""
+        return (self, replace(self, earlier_levels=())) if len(self.earlier_levels) == most else (self,)
 
     def levels(self, most: int) -> tuple[Array, Array]:
         """Means and standard deviations of c, [most] each."""
@@ -297,15 +302,18 @@ class Draws:
     points: tuple[tuple[float, float, float], ...]
     effective: float
     """Draws that the weighed ones are worth, as a share: 1 if Laplace's formula is exact."""
+    likeliest: tuple[tuple[float, float, float], Prior]
+    """The likeliest point, and the prior of levels there."""
 
 
 def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
     """Draw from the posterior."""
-    grid = list(product(prior.limited, prior.spur, prior.spread if problem.waves else (prior.spread[0],)))
+    spreads = prior.spread if problem.waves else (prior.spread[0],)
+    grid = list(product(prior.views(problem.most), prior.limited, prior.spur, spreads))
     theta = np.zeros(problem.most + len(problem.deviation))
     fitted, logs = [], []
-    for (limited, a), (spur, b), (spread, c) in grid:
-        posterior = Posterior(problem, problem.rows(limited, spur), spread, prior)
+    for view, (limited, a), (spur, b), (spread, c) in grid:
+        posterior = Posterior(problem, problem.rows(limited, spur), spread, view)
         theta, height, curve = posterior.mode(theta)
         fitted.append((posterior, theta, curve))
         logs.append(posterior.log_evidence(height, curve) + np.log(a * b * c))
@@ -323,14 +331,17 @@ def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
         normal = rng.standard_normal((len(own), len(theta)))
         drawn[own] = middle + normal @ root.T
         proposed = -0.5 * (np.square(normal) + np.log(2 * np.pi)).sum(axis=1) - np.log(np.diag(root)).sum()
-        (_, a), (_, b), (_, c) = grid[point]
+        _, (_, a), (_, b), (_, c) = grid[point]
         odds[own] = posterior.value(drawn[own]) + np.log(a * b * c) - proposed - np.log(weights[point])
     shares = np.exp(odds - logsumexp(odds))
     effective = float(1.0 / np.square(shares).sum() / several)
     kept = np.searchsorted(np.cumsum(shares) / shares.sum(), (np.arange(number) + rng.random()) / number)
     kept = np.minimum(kept, several - 1)
-    points = tuple((limited[0], spur[0], spread[0]) for limited, spur, spread in grid)
-    return Draws(np.array(points)[which[kept]], drawn[kept], evidence, weights, points, effective)
+    points = tuple((limited[0], spur[0], spread[0]) for _, limited, spur, spread in grid)
+    best = int(weights.argmax())
+    return Draws(
+        np.array(points)[which[kept]], drawn[kept], evidence, weights, points, effective, (points[best], grid[best][0])
+    )
 
 
 def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0) -> Belief:
@@ -346,9 +357,9 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
     gains: dict[str, float] = {}
     left = [n for n, each in enumerate(counts.schema.fields) if len(each.categories) > 1]
     while left:
-        shape = drawn.points[int(drawn.weights.argmax())]
-        plain = _evidence(problem, shape, prior)
-        others = {n: _evidence(problem_of(counts, (*chosen, n), prior), shape, prior) - plain for n in left}
+        shape, view = drawn.likeliest
+        plain = _evidence(problem, shape, view)
+        others = {n: _evidence(problem_of(counts, (*chosen, n), prior), shape, view) - plain for n in left}
         for n in left:
             gains.setdefault(counts.schema.names[n], others[n])
         best = max(others, key=lambda n: others[n] + prior.log_odds(counts.schema.names[n]))
