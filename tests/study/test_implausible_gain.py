@@ -3,19 +3,22 @@
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.models.response.response_stories import fit_stories
 
 import peerfront as pf
 from peerfront.data.columns.column_findings import Vetted
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.messages import warning
-from peerfront.models.response.response_fit import LINEAR, ResponseSettings
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Prior, learned_belief
 from peerfront.problem import History
-from peerfront.study.fit_models import implausible_gain, strongest_columns
+from peerfront.study.fit_models import counts_of, implausible_gain, strongest_columns
 from peerfront.study.fitting import fit_study
 
-QUICK = ResponseSettings(shapes=(LINEAR,), penalties=(1.0,), seed=0)
+
+def believed(made: History) -> Belief:
+    """What is believed of these people, if each coupon is used on its own."""
+    return learned_belief(counts_of(made), Prior.knowing("per_coupon"), draws=50)
 
 
 def history(n_people, columns, wrong, *, innocent=False):
@@ -33,7 +36,7 @@ def history(n_people, columns, wrong, *, innocent=False):
 
 def test_many_columns_that_know_a_little() -> None:
     made = history(300, 8, 0.12)
-    reason = implausible_gain(fit_stories(made, QUICK), made)
+    reason = implausible_gain(believed(made), made)
     assert "of the variation that chance alone makes" in str(reason)
     assert str(reason).startswith("the columns together")
     assert len(strongest_columns(made)) == 3
@@ -41,14 +44,14 @@ def test_many_columns_that_know_a_little() -> None:
 
 def test_a_strong_predictor_is_plausible() -> None:
     made = history(300, 4, 0.0, innocent=True)
-    fitted = fit_stories(made, QUICK)
-    assert fitted[0].response.gain_of_knowing[0] > 20
+    fitted = believed(made)
+    assert max(fitted.gains.values()) > 20.0
     assert implausible_gain(fitted, made) is None
 
 
 def test_nothing_known_or_hardly_anybody() -> None:
     few = history(25, 2, 0.1)
-    assert implausible_gain(fit_stories(few, QUICK), few) is None
+    assert implausible_gain(believed(few), few) is None
     alike = History(
         Schema((Field("everybody", ("person",)),)),
         np.zeros((60, 1), dtype=np.int16),
@@ -57,7 +60,7 @@ def test_nothing_known_or_hardly_anybody() -> None:
         np.zeros((5, 1), dtype=np.int16),
         np.zeros((5, 1), dtype=np.int16),
     )
-    assert implausible_gain((), alike) is None
+    assert implausible_gain(believed(alike), alike) is None
 
 
 def small_study():
