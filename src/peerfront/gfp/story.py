@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.settings import check_fields, proportion
 from peerfront.gfp.backup import Array, Tables, check_coming, check_embeddings
+from peerfront.gfp.blocks import smoothed
 from peerfront.problem import ResponseModel
 
 _NEVER_USED = 1e-9  # a chance of use below this counts as none: it keeps tables of gains short
@@ -146,11 +147,11 @@ def averaged_tables(stories: Sequence[Story], covariates: Codes, most_per_person
     """What each coupon adds: gains averaged over the stories, what it covers story by story."""
     gains, covers = tables_by_story(stories, covariates, most_per_person, check=check)
     if len(gains) == 1:
-        return Tables(np.ascontiguousarray(gains[0]), covers)
+        return smoothed(Tables(np.ascontiguousarray(gains[0]), covers))
     averaged = np.zeros(covers.shape[:2])
     for story, own in zip(stories, gains, strict=True):
         averaged[:, : own.shape[1]] += story.weight * own
-    return Tables(averaged, covers)
+    return smoothed(Tables(averaged, covers))
 
 
 def tables_by_story(

@@ -25,7 +25,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.blocks import greedy_in_blocks
+from peerfront.gfp.blocks import greedy_in_blocks, smoothed
 from peerfront.gfp.planner import Planner, too_large
 from peerfront.gfp.story import tables_by_story
 from peerfront.problem import Allocation, Crowd, Episodes, Round, Rules, State, Trajectories, World, check_feasible
@@ -132,7 +132,7 @@ def _planned_together(planner: Planner, states: Sequence[State], weights: Array)
         for story, weight in zip(planner.stories, weights.T, strict=True)
     ]
     coupons, _ = greedy_in_blocks(
-        Tables(averaged, covers),
+        smoothed(Tables(averaged, covers)),
         np.concatenate(worth, axis=2),
         np.arange(len(states)),
         planner.discount,

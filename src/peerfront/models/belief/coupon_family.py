@@ -5,7 +5,7 @@ with chance P, and with chance 1 - pi(k) nothing comes of it at all. Data with o
 come with K, Y = N(K), and nothing else; so the distribution f of Y is left free, and two numbers say the rest:
 
 - `limited`, the share of people with P = 1 and C = Y, who use the first coupons first; the coupons of the others are
-  used on their own (C without limit, P as it may be), so that Y used ones are any Y of K;
+  used on their own (C without limit), so that the Y used ones are any Y of K;
 - `spur`: P(E(k) = 1) = pi(k) = (k / K)^spur. More coupons motivate where it is above 0.
 
 Somebody with k <= K coupons therefore brings y with chance

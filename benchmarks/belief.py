@@ -1,0 +1,351 @@
+"""Studies in worlds that the belief does not contain: what the plan brings, against knowing the truth and fixed rules.
+
+`python benchmarks/belief.py endgames` plays the rest of studies in which 300 people had three coupons each (60 coupons,
+5 rounds, 20 people waiting), `studies` whole studies from 10 seeds (300 coupons, 25 rounds), and `coverage` compares
+intervals of recruits with 1, 2 and 3 coupons with the truth.
+
+People look alike and are told apart by nothing, so that knowing the truth can be solved exactly: a state is the coupons
+left, the people waiting and the rounds left. Each study learns its belief from its own counts, plans as `peerfront
+plan` does (numbers by lot included where everybody has had the same number), hands out, counts who came, and learns
+again.
+One value serves a whole end game; in whole studies a new one is learned when the people counted have doubled.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from numba import njit
+from scipy.special import betaln, comb
+
+from peerfront.foundation.covariates import Field, Schema
+from peerfront.foundation.machine import one_thread
+from peerfront.foundation.randomness import named_luck
+from peerfront.gfp.planner import Planner
+from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
+from peerfront.gfp.surrogate import SurrogateSettings, learned_networks
+from peerfront.gfp.updating import designs, worth_of_designs
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Counts, learned_belief
+from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
+from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
+from peerfront.study.artifacts import value_response
+from peerfront.study.fitting import simple_rules
+from peerfront.study.stories import planned_stories
+
+SCHEMA = Schema((Field("anybody", ("anybody",)),))
+MOST = 3
+
+
+# The truth ------------------------------------------------------------------------------------------------------------
+
+
+def beta_binomial(mean: float, size: float) -> list[np.ndarray]:
+    """Chances of 0 .. 3 recruits with 0 .. 3 coupons, each used on its own by people who differ."""
+    tables = []
+    for k in range(MOST + 1):
+        row = np.zeros(MOST + 1)
+        for y in range(k + 1):
+            ratio = betaln(y + mean * size, k - y + (1 - mean) * size) - betaln(mean * size, (1 - mean) * size)
+            row[y] = comb(k, y) * np.exp(ratio)
+        tables.append(row)
+    return tables
+
+
+def truths(mean: float) -> dict[str, np.ndarray]:
+    """Three truths that agree with three coupons; [coupons, recruits] each."""
+    own = np.array(beta_binomial(mean, 1.2))
+    limited = own.copy()
+    for k in range(1, MOST):
+        limited[k] = 0.0
+        limited[k, :k] = own[MOST, :k]
+        limited[k, k] = own[MOST, k:].sum()
+    spurred = own.copy()
+    for k, chance in ((1, 0.43), (2, 0.70)):
+        spurred[k] *= chance
+        spurred[k, 0] += 1.0 - chance
+    return {"capacity": limited, "per coupon": own, "motivate": spurred}
+
+
+def drawn(table: np.ndarray, coupons: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    below = np.cumsum(table[coupons], axis=1)[:, :MOST]
+    return (rng.random(len(coupons))[:, None] > below).sum(axis=1)
+
+
+@njit(cache=True)
+def _sum_of(a, b):
+    size = len(a)
+    total = np.zeros(size)
+    for i in range(size):
+        if a[i] > 0.0:
+            for j in range(size - i):
+                total[i + j] += a[i] * b[j]
+    total[size - 1] += max(1.0 - total.sum(), 0.0)
+    return total
+
+
+@njit(cache=True)
+def knowing(table, budget, rounds, most_people):
+    """The best that can be expected if the truth is known, [rounds + 1, budget + 1, people + 1]: exact programming.
+
+    Of the people some get one number of coupons and the others another number or none.
+    """
+    size = most_people + 1
+    powers = np.zeros((MOST + 1, size, size))
+    means = np.zeros(MOST + 1)
+    for a in range(MOST + 1):
+        powers[a, 0, 0] = 1.0
+        one = np.zeros(size)
+        for y in range(min(MOST + 1, size)):
+            one[y] = table[a, y]
+            means[a] += y * table[a, y]
+        for n in range(1, size):
+            powers[a, n] = _sum_of(powers[a, n - 1], one)
+    value = np.zeros((rounds + 1, budget + 1, size))
+    for t in range(1, rounds + 1):
+        for a in range(1, MOST + 1):
+            for b in range(a):
+                for x in range(1, size):
+                    for z in range(size - x):
+                        if (b == 0) != (z == 0) or a * x + b * z > budget:
+                            continue
+                        spend, now = a * x + b * z, means[a] * x + means[b] * z
+                        came = _sum_of(powers[a, x], powers[b, z]) if z else powers[a, x]
+                        for r in range(spend, budget + 1):
+                            expected = now
+                            if t > 1:
+                                for k in range(size):
+                                    expected += came[k] * value[t - 1, r - spend, k]
+                            if expected > value[t, r, x + z]:
+                                value[t, r, x + z] = expected
+        for r in range(budget + 1):
+            for n in range(1, size):
+                value[t, r, n] = max(value[t, r, n], value[t, r, n - 1])
+    return value
+
+
+# Studies --------------------------------------------------------------------------------------------------------------
+
+
+class Anybody:
+    """Recruits and first people who all look alike."""
+
+    def sample(self, *arguments):
+        return np.zeros((len(arguments[-1]), 1), dtype=np.int16)
+
+
+def counts_of(coupons: list[np.ndarray], recruits: list[np.ndarray], waves: list[np.ndarray]) -> Counts:
+    k, y, wave = (np.concatenate(part) for part in (coupons, recruits, waves))
+    return Counts(SCHEMA, np.zeros((len(k), 1), np.int16), k, y, wave=wave, planned=k)
+
+
+def world_of(belief: Belief) -> BeliefWorld:
+    return BeliefWorld(BranchingWorld("study", SCHEMA, value_response(belief), Anybody(), Anybody()), belief)
+
+
+@one_thread(training=True)
+def learned_value(belief: Belief, rules: Rules, seed: int):
+    settings = PolicyIterationSettings(
+        rounds=2, episodes=100, states=400, returns=3, steps=400, judged_episodes=100,
+        surrogate=SurrogateSettings(deadline=True), seed=seed,
+    )  # fmt: skip
+    planner = learn_by_policy_iteration(
+        world_of(belief), rules, 1.0, simple_rules(value_response(belief), rules), settings
+    ).planner
+    return learned_networks(planner.story)
+
+
+def planned(belief: Belief, networks, state: State, rules: Rules, seed: int, find_out: bool) -> np.ndarray:
+    planner = Planner(planned_stories(belief, *networks), 1.0)
+    plan = planner.plan(state, every_spend=False).allocation
+    if not find_out or state.rounds_left < 2 or len(planner.stories) < 2:
+        return plan.coupons
+    tried = designs(len(state.frontier), plan.spend, state.spendable, MOST, 1)
+    luck = named_luck(("finding out", seed), 100)
+    names = [story.name for story in planner.stories]
+    truth = np.array([names.index(part) for part in belief.part_of[draw_of_episode(np.arange(100), len(belief))]])
+    order = np.argsort(-plan.coupons, kind="stable")
+    left = replace(rules, budget=state.remaining_budget, people=len(state.frontier), rounds=state.rounds_left)
+    worths = worth_of_designs(world_of(belief), planner, left, [None, *tried], order, truth, luck)
+    best = max(worths[1:], key=lambda each: each.gain - each.gain_error, default=None)
+    if best is None or best.design is None or best.gain <= best.gain_error:
+        return plan.coupons
+    return best.design.drawn(order, named_luck(("lot", seed), 1))[0].coupons
+
+
+def play(bring: Callable, rules: Rules, history, networks, seed: int, *, lots: bool = True) -> tuple[int, float, float]:
+    """One study by the plan: recruits in all, and the 80% band that was promised at its start."""
+    rng = np.random.default_rng(seed)
+    coupons, recruits, waves = ([part.copy() for part in parts] for parts in history)
+    left, people, total, band, counted = rules.budget, rules.people, 0, (np.nan, np.nan), 0
+    for number in range(rules.rounds):
+        if left == 0 or people == 0:
+            break
+        wave = int(waves[-1].max()) + 1 if waves else 0
+        given = np.concatenate(coupons) if coupons else np.zeros(0, int)
+        if len(given) < 10:
+            plan = np.full(people, MOST)
+            plan[np.cumsum(plan) > left] = 0
+        else:
+            belief = learned_belief(counts_of(coupons, recruits, waves), draws=200, seed=number)
+            if networks is None or len(given) >= 2 * counted:
+                shorter = replace(rules, budget=rules.budget, rounds=rules.rounds, people=max(people, 10))
+                networks, counted = learned_value(belief, shorter, seed), len(given)
+            same = (given != np.bincount(given).argmax()).sum() < 10
+            state = State(left, Frontier(np.arange(people), np.zeros((people, 1), np.int16)), number, rules)
+            if number == 0 or np.isnan(band[0]):
+                left_rules = replace(rules, budget=left, people=people, rounds=rules.rounds - number)
+                planner = Planner(planned_stories(belief, *networks), 1.0)
+                totals = rollout(world_of(belief), planner, left_rules, named_luck(("band", seed), 200)).total_recruits
+                band = tuple(total + np.quantile(totals, [0.1, 0.9]))
+            plan = planned(belief, networks, state, rules, 100 * seed + number, lots and same)
+        came = bring(plan, wave, rng)
+        has = plan > 0
+        coupons, recruits = [*coupons, plan[has]], [*recruits, came[has]]
+        waves = [*waves, np.full(int(has.sum()), wave)]
+        left, people, total = left - int(plan.sum()), int(came.sum()), total + int(came.sum())
+    return total, float(band[0]), float(band[1])
+
+
+def fixed(bring: Callable, rules: Rules, each: int, seed: int, first_wave: int) -> int:
+    """One study with the same number for everybody while coupons last."""
+    rng = np.random.default_rng(seed)
+    left, people, total = rules.budget, rules.people, 0
+    for number in range(rules.rounds):
+        plan = np.full(people, each)
+        plan = np.where(np.cumsum(plan) <= left, plan, 0)
+        if not plan.any():
+            break
+        came = bring(plan, first_wave + number, rng)
+        left, people, total = left - int(plan.sum()), int(came.sum()), total + int(came.sum())
+    return total
+
+
+def endgames(studies: int, histories: int) -> None:
+    rules = Rules(60, 20, 5, MOST)
+    for mean in (0.403, 0.21):
+        tables = truths(mean)
+        results = {(name, how): [] for name, how in product(tables, ("plan", "without lots", 3, 2, 1, "held"))}
+        for number in range(histories):
+            rng = np.random.default_rng(1000 + number)
+            k = np.full(300, MOST)
+            history = [[k], [drawn(tables["per coupon"], k, rng)], [np.arange(300) // 60]]
+            belief = learned_belief(counts_of(*history), draws=200)
+            networks = learned_value(belief, rules, number)
+            for name, table in tables.items():
+                for study in range(studies):
+                    seed = 10_000 * number + study
+                    bring = lambda plan, wave, rng, table=table: drawn(table, plan, rng)  # noqa: E731
+                    total, low, high = play(bring, rules, history, networks, seed)
+                    results[name, "plan"].append(total)
+                    results[name, "held"].append(low <= total <= high)
+                    results[name, "without lots"].append(play(bring, rules, history, networks, seed, lots=False)[0])
+                    for each in (3, 2, 1):
+                        results[name, each].append(fixed(bring, rules, each, seed, 5))
+        for name, table in tables.items():
+            best = knowing(table, rules.budget, rules.rounds, 60)[rules.rounds, rules.budget, rules.people]
+            shares = {how: np.mean(results[name, how]) / best for how in ("plan", "without lots", 3, 2, 1)}
+            error = np.std(results[name, "plan"]) / np.sqrt(len(results[name, "plan"])) / best
+            rest = ", ".join(f"{how}: {share:.0%}" for how, share in shares.items())
+            held = np.mean(results[name, "held"])
+            print(
+                f"{mean:.3f} {name}: knowing {best:.1f}; of it {rest}; +- {2 * error:.0%}; band held {held:.0%}",
+                flush=True,
+            )
+
+
+def whole_worlds() -> dict[str, Callable]:
+    """Six kinds of truth: three that agree with three coupons, drift, closed circles, and staff who favour the keen."""
+    tables = truths(0.403)
+
+    def plain(table):
+        return lambda plan, wave, rng: drawn(table, plan, rng)
+
+    def drifting(plan, wave, rng):
+        came = drawn(tables["per coupon"], plan, rng)
+        return rng.binomial(came, min(1.15 * 0.9**wave, 1.0))
+
+    class Circles:
+        """100 circles of 6 people; a coupon that reaches somebody who took part is lost."""
+
+        def __init__(self):
+            self.left = None
+
+        def __call__(self, plan, wave, rng):
+            if wave == 0 or self.left is None:
+                self.left = 600
+            came = drawn(tables["per coupon"], plan, rng)
+            new = rng.binomial(came, self.left / 600)
+            self.left = max(self.left - int(new.sum()), 0)
+            return new
+
+    return {**{name: plain(table) for name, table in tables.items()}, "drift": drifting, "circles": Circles()}
+
+
+def studies(number: int) -> None:
+    rules = Rules(300, 10, 25, MOST)
+    tables, results = truths(0.403), {}
+    for name, bring in whole_worlds().items():
+        for study in range(number):
+            total, low, high = play(bring, rules, [[], [], []], None, study, lots=True)
+            results.setdefault((name, "plan"), []).append(total)
+            results.setdefault((name, "held"), []).append(low <= total <= high)
+            for each in (3, 2, 1):
+                results.setdefault((name, each), []).append(fixed(bring, rules, each, study, 0))
+        best = ""
+        if name in tables:
+            value = knowing(tables[name], rules.budget, rules.rounds, 150)[rules.rounds, rules.budget, rules.people]
+            best = f"knowing {value:.0f}; "
+        means = ", ".join(f"{how}: {np.mean(results[name, how]):.0f}" for how in ("plan", 3, 2, 1))
+        lead = np.array(results[name, "plan"]) - np.array(results[name, 3])
+        error = lead.std(ddof=1) / np.sqrt(len(lead))
+        held = np.mean(results[name, "held"])
+        print(
+            f"{name}: {best}{means}; plan - three each {lead.mean():+.0f} +- {2 * error:.0f}; band held {held:.0%}",
+            flush=True,
+        )
+
+
+def coverage(repeats: int) -> None:
+    """Share of 95% intervals that hold the truth, for histories with one number and with several."""
+    kinds = {
+        **{f"{name}, {mean}": table for mean in (0.21, 0.403) for name, table in truths(mean).items()},
+        "limited, Poisson 1.4": _limited(lambda rng, n: rng.poisson(1.4, n)),
+        "limited, geometric 1.2": _limited(lambda rng, n: rng.geometric(1 / 2.2, n) - 1),
+        "per coupon, .6 for all": np.array(beta_binomial(0.6, 1e6)),
+    }
+    for several in (False, True):
+        held, count = np.zeros(MOST), 0
+        for kind, table in enumerate(kinds.values()):
+            truth = table[1:] @ np.arange(MOST + 1)
+            for repeat in range(repeats):
+                rng = np.random.default_rng([kind, repeat])
+                k = rng.choice([1, 2, 3], 300, p=[0.25, 0.25, 0.5]) if several else np.full(300, MOST)
+                belief = learned_belief(counts_of([k], [drawn(table, k, rng)], [np.zeros(300, int)]), seed=repeat)
+                expected = belief.response.by_draw(np.zeros((1, 1), np.int16), MOST)[:, 0]
+                low, high = np.quantile(expected, [0.025, 0.975], axis=0)
+                held += (low - 1e-3 <= truth) & (truth <= high + 1e-3)
+                count += 1
+        shares = ", ".join(f"{share:.0%}" for share in held / count)
+        print(f"{'several numbers' if several else 'three each'}: 1, 2, 3 coupons {shares} of {count}", flush=True)
+
+
+def _limited(capacities: Callable) -> np.ndarray:
+    drawn_ones = capacities(np.random.default_rng(0), 1_000_000)
+    return np.array([np.bincount(np.minimum(drawn_ones, k), minlength=4)[:4] / 1e6 for k in range(4)])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["endgames", "studies", "coverage"])
+    parser.add_argument("--studies", type=int, default=20)
+    parser.add_argument("--histories", type=int, default=3)
+    asked = parser.parse_args()
+    if asked.what == "endgames":
+        endgames(asked.studies, asked.histories)
+    elif asked.what == "studies":
+        studies(asked.studies)
+    else:
+        coverage(asked.studies)
