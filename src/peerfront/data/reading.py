@@ -6,7 +6,6 @@ list of all of them.
 
 import dataclasses
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,55 +34,43 @@ from peerfront.foundation.typed_values import read_numbers
 # List the people of a file ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The people of a file, and how they were found."""
-
-    listing: Listing
-    settings: ReadSettings
-    """Those that read the file again in the same way: with the sheet, preset and checkboxes that were found."""
-    steps: tuple[Message, ...] = ()
-    """What was done and assumed."""
-
-
-def list_file(path: Path, settings: ReadSettings) -> Listed:
+def list_file(path: Path, settings: ReadSettings) -> Listing:
     """List the people of a file."""
     content = file_bytes(path)
     if not holds_sheets(content):
         text, notes = decoded(path, content)
         return list_text(path, text, settings, noted(notes))
     if settings.format in (RDSAT, APP):
-        raise SettingError(
-            "recognition.is_workbook", source=path.name, format=settings.format, wrong=Remedy("format", settings.format)
-        )
+        wrong = Remedy("format", settings.format)
+        raise SettingError("recognition.is_workbook", source=path.name, format=settings.format, wrong=wrong)
     table, steps = sheet_of(path, content, settings.sheet, lambda table: misfit(table, settings, path))
     return _list_table(path, table, settings, (), steps)
 
 
-def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listed:
+def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
     """List the people of a text; `problems` are those of the file itself, and messages call it `path`."""
     format = settings.format if settings.format != AUTO else format_by_beginning(text)
     if format == RDSAT:
-        return Listed(list_rdsat(path, text, settings, problems), settings)
+        return list_rdsat(path, text, settings, problems)
     if format == APP:
-        return Listed(list_app(path, text, settings, problems), settings)
+        return list_app(path, text, settings, problems)
     return _list_table(path, read_table(path, text), settings, problems, ())
 
 
 def _list_table(
     path: Path, table: TextTable, settings: ReadSettings, problems: tuple[Problem, ...], steps: tuple[Message, ...]
-) -> Listed:
+) -> Listing:
     shaped, columns, assumed, format = _columns_of(path, table, settings)
     used = {name for names in columns.values() for name in names}
     frame = shaped.table.frame
     unused = [name for name in frame.columns if name in shaped.own and name not in used]
     kept = dataclasses.replace(shaped.table, frame=frame.drop(columns=unused))
     listing = list_table(kept, columns, format, settings, path.name)
-    listing = dataclasses.replace(listing, problems=(*problems, *shaped.problems, *listing.problems))
-    again = dataclasses.replace(
-        settings, sheet=table.sheet or settings.sheet, preset=shaped.preset, checkboxes=shaped.checkboxes
-    )
-    return Listed(listing, again, (*steps, *shaped.steps, *assumed))
+    sheet = table.sheet or settings.sheet
+    again = dataclasses.replace(settings, sheet=sheet, preset=shaped.preset, checkboxes=shaped.checkboxes)
+    problems = (*problems, *shaped.problems, *listing.problems)
+    steps = (*steps, *shaped.steps, *assumed)
+    return dataclasses.replace(listing, settings=again, problems=problems, steps=steps)
 
 
 def _columns_of(
@@ -148,12 +135,12 @@ def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, 
     return _checked(list_text(Path(name), csv_text(table), settings or ReadSettings(), ()))
 
 
-def _checked(listed: Listed) -> Study:
+def _checked(listing: Listing) -> Study:
     """Link the people of a listing, look for every kind of fault, and make the study."""
-    listing, settings = listed.listing, listed.settings
+    settings = listing.settings
     links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
     trees = trees_of(links.recruiter)
-    dates = read_dates(listing, links.recruiter, links.issued, settings)
+    dates = read_dates(listing, links.recruiter, links.issued)
     network_size, size_faults = _network_sizes(listing)
     problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems, *size_faults]
     problems += _too_many_recruits(listing, links)
@@ -176,7 +163,7 @@ def _checked(listed: Listed) -> Study:
         coupons=listing.coupons,
         still_open=still_open(settings, dates.taken_part, trees.wave, dates.last, listing.source),
         problems=in_file_order(problems),
-        steps=listed.steps,
+        steps=listing.steps,
         day=dates.last,
         issued_days=dates.issued,
         redeemed_days=dates.redeemed,
