@@ -184,34 +184,25 @@ def progress(request: HttpRequest) -> HttpResponse:
     site = site_filter(request, Action.SEE_PROGRESS)
     now = _standing(study, today, site)
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
-    settings = study.settings
+    deadline = study.settings.deadline
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
-    return render(
-        request,
-        "screens/progress.html",
-        {
-            "now": now,
-            "site": site,
-            "site_choices": sites,
-            "query": f"?site={site}" if site else "",
-            "target": settings.target if site is None else None,
-            "deadline": settings.deadline,
-            "days_left": None if settings.deadline is None else (settings.deadline - today).days,
-            "this_week": now.weeks[-1].came if now.weeks else 0,
-            "weeks": now.weeks[::-1],
-            "kept": study.kept,
-            "budget": settings.budget,
-            "promised": 0 if plan is None else plan.promised,
-            "open": now.coupons[CouponState.OPEN] + now.coupons[CouponState.NOT_YET],
-            "expired": now.coupons[CouponState.EXPIRED],
-            "used": now.coupons[CouponState.USED],
-            "share_used": _percent(now.share_used),
-            "returns": [(each, _percent(each.share)) for each in now.returns],
-            "forecast": read_forecast(_forecast_file(study)) if site is None else [],
-            "by_site": [_standing(study, today, each) for each in sites] if site is None and len(sites) > 1 else [],
-            "fewest": FEWEST_COUPONS,
-        },
-    )
+    context = {
+        "now": now,
+        "site": site,
+        "site_choices": sites,
+        "query": f"?site={site}" if site else "",
+        "target": study.settings.target if site is None else None,
+        "days_left": None if deadline is None else (deadline - today).days,
+        "weeks": now.weeks[::-1],
+        "promised": 0 if plan is None else plan.promised,
+        "open": now.coupons[CouponState.OPEN] + now.coupons[CouponState.NOT_YET],
+        "share_used": _percent(now.share_used),
+        "returns": [(each, _percent(each.share)) for each in now.returns],
+        "forecast": read_forecast(_forecast_file(study)) if site is None else [],
+        "by_site": [_standing(study, today, each) for each in sites] if site is None and len(sites) > 1 else [],
+        "fewest": FEWEST_COUPONS,
+    }
+    return render(request, "screens/progress.html", context)
 
 
 def progress_picture(request: HttpRequest, name: str) -> HttpResponse:

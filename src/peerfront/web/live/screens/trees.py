@@ -15,8 +15,6 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
 from peerfront.foundation.shown import visible
@@ -25,7 +23,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
 from peerfront.web.live.screens.charts import picture
-from peerfront.web.live.screens.page_frame import day_of, only_site, sites_in_sight, study_or_404
+from peerfront.web.live.screens.page_frame import only_site, sites_in_sight, study_or_404
 
 MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""
@@ -202,7 +200,7 @@ def tree(request: HttpRequest) -> HttpResponse:
     chains = forest.chains()
     root = _root(request, forest)
     context = {
-        "chains": [(chain, day_of(study, chain.newest)) for chain in chains[:MOST_LISTED]],
+        "chains": chains[:MOST_LISTED],
         "more_chains": max(len(chains) - MOST_LISTED, 0),
     }
     if root is not None:
@@ -217,7 +215,7 @@ def tree(request: HttpRequest) -> HttpResponse:
             "whole": sum(1 for _ in forest.below(root)),
             "colouring": colouring,
             "choices": _choices(study),
-            "nested": _nested(shown, study),
+            "people": shown,
             "address": f"{reverse('tree_picture')}?{urlencode({'root': root, 'colour': colouring.key})}",
         }
     return render(request, "screens/tree.html", context)
@@ -297,23 +295,3 @@ def _groups(request: HttpRequest, key: str, forest: Forest, people: list[str]) -
         rows = stored.values_list("pk", "answers")
         by_person |= {person: dict(answers or ()).get(key, "") for person, answers in rows}
     return {person: by_person.get(person) or gettext("Not answered") for person in people}
-
-
-def _nested(shown: Sequence[Placed], study: StudyRow) -> SafeString:
-    """The chain as nested lists, from the deepest wave on, so that no chain is too long."""
-    lists: dict[str, SafeString] = {}
-    for each in reversed(shown):
-        person = each.person.person
-        below = format_html_join("", "{}", ((lists.pop(recruit),) for recruit in each.recruits))
-        more = format_html(
-            ' <a href="?root={}">{}</a>', person, gettext("and %(number)s more") % {"number": each.hidden}
-        ) if each.hidden else ""  # fmt: skip
-        lists[person] = format_html(
-            '<li><a href="{}"><bdi>{}</bdi></a> <span class="quiet">{}</span>{}{}</li>',
-            reverse("person", args=[person]),
-            person,
-            day_of(study, each.person.enrolled_at),
-            more,
-            format_html("<ul>{}</ul>", below) if each.recruits else "",
-        )
-    return lists[shown[0].person.person]

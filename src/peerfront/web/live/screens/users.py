@@ -1,5 +1,7 @@
 """Users: add people, change their roles, stop them, send one-time links; and everybody's own password."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -35,7 +37,7 @@ from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
-from peerfront.web.live.rules.requests import NoteAction, Request
+from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
@@ -73,6 +75,11 @@ class RoleForm(RequestForm):
         return Role(self.cleaned_data["role"]), self.cleaned_data["site"] or None
 
 
+def _check_user_name(name: str) -> None:
+    if bad_user_name(name):
+        raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
+
+
 class NewUserForm(RoleForm):
     """The name and role of a new user."""
 
@@ -81,14 +88,9 @@ class NewUserForm(RoleForm):
         max_length=LONGEST_USER_NAME,
         help_text=_("Letters, digits and @ . + - _ without blanks. The audit shows it."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        validators=[_check_user_name],
     )
     field_order = ("name", "role", "site")
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if bad_user_name(name):
-            raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
-        return name
 
     def clean(self) -> dict[str, Any]:
         """A name is taken unless this very form took it, sent a second time."""
@@ -165,29 +167,30 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
 
 def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, small: RequestForm) -> Answer:
     """Note a change and make it, in one transaction."""
-    if what == "role":
-        role, site = form.role_and_site
-        note: NoteAction = staff_note("role changed", person.username, role, site)
-        done = gettext("The role is changed.")
+    change: Callable[[], object]
+    match what:
+        case "role":
+            role, site = form.role_and_site
+            note, done = staff_note("role changed", person.username, role, site), gettext("The role is changed.")
+            change = partial(write_member, person.username, role, site)
+        case "link":
+            note, done = member_note("new link", person), gettext("The old password works no more. Pass the link on.")
+            change = partial(_keep_link, request, person)
+        case "stop":
+            note, done = member_note("stopped", person), gettext("This user can no longer log in.")
+            change = partial(_let_in, person, False)
+        case "let in":
+            note, done = member_note("let in again", person), gettext("This user can log in again.")
+            change = partial(_let_in, person, True)
+        case _:
+            raise Http404
 
-        def change(_: Accepted) -> None:
-            _write(person.username, role, site)
-    elif what == "link":
-        note, done = member_note("new link", person), gettext("The old password works no more. Pass the link on.")
+    def changed(_: Accepted) -> None:
+        change()
+        if managers() == 0:  # nobody else writes in this transaction: two managers cannot remove each other
+            raise _LastManager
 
-        def change(_: Accepted) -> None:
-            _keep_link(request, person)
-    elif what in ("stop", "let in"):
-        note = member_note("stopped" if what == "stop" else "let in again", person)
-        done = gettext("This user can no longer log in.") if what == "stop" else gettext("This user can log in again.")
-
-        def change(_: Accepted) -> None:
-            person.is_active = what == "let in"
-            person.save(update_fields=["is_active"])
-            _check_managers()
-    else:
-        raise Http404
-    answered = small.ask(request, note, alongside=change)
+    answered = small.ask(request, note, alongside=changed)
     if isinstance(answered, Accepted) and not answered.repeated:
         messages.success(request, done)
     return answered
@@ -196,18 +199,12 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
 def _add(name: str, role: Role, site: str | None) -> None:
     """Write somebody new; another manager may have used the name since the form was checked."""
     refuse_taken(name)
-    _write(name, role, site)
-
-
-def _write(name: str, role: Role, site: str | None) -> None:
     write_member(name, role, site)
-    _check_managers()
 
 
-def _check_managers() -> None:
-    """Inside the transaction, in which nobody else writes: two managers cannot remove each other."""
-    if managers() == 0:
-        raise _LastManager
+def _let_in(person: User, is_active: bool) -> None:
+    person.is_active = is_active
+    person.save(update_fields=["is_active"])
 
 
 def _keep_link(request: HttpRequest, user: User) -> None:
@@ -236,12 +233,11 @@ class _NameAndPasswords(_SetPasswordForm):
         max_length=LONGEST_USER_NAME,
         help_text=_("Letters, digits and @ . + - _ without blanks. The audit shows it, so it should tell who you are."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+        validators=[_check_user_name],
     )
 
     def clean_user_name(self) -> str:
         name: str = self.cleaned_data["user_name"]
-        if bad_user_name(name):
-            raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
         if is_taken(name, besides=self.user):
             raise forms.ValidationError(name_taken())
         return name
