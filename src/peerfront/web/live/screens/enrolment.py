@@ -6,7 +6,7 @@ after it was interrupted half-way, does each once.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -29,16 +29,16 @@ from peerfront.web.live.rules.situation import find_coupon
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Question, QuestionKind, Settings
 from peerfront.web.live.screens.arrival import (
     LONGEST_KEPT,
-    next_step,
     person_typed,
     propose_pseudonym,
     refused_coupon,
     step_after_use,
+    step_of,
 )
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
+from peerfront.web.live.screens.staff_requests import RequestForm, at_a_site, site_name
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""
@@ -208,7 +208,10 @@ def _enrolled(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -
     answered = form.ask(request, wish, alongside=_contact_writer(request, form))
     if isinstance(answered, Accepted):
         return _record(request, person, form, "-answers")
-    return _page(request, study, _mended(form, answered.refusal), coupon, refusal=answered.refusal)
+    # A pseudonym that somebody else got meanwhile is drawn anew.
+    taken = answered.refusal.reason is Reason.ALREADY_ENROLLED
+    form.with_new_key(**{"person": propose_pseudonym()} if taken else {})
+    return _page(request, study, form, coupon, refusal=answered.refusal)
 
 
 @at_a_site
@@ -268,24 +271,13 @@ def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> Htt
     return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
 
 
-def _mended(form: EnrolmentForm, refusal: Refusal) -> EnrolmentForm:
-    """The form to be sent again after a refusal; a pseudonym that somebody else got meanwhile is drawn anew."""
-    form.with_new_key()
-    if refusal.reason is Reason.ALREADY_ENROLLED:
-        entries = form.data.copy()  # type: ignore[attr-defined]
-        entries["person"] = propose_pseudonym()
-        form.data = entries
-    return form
-
-
 def _page(
     request: HttpRequest, study: StudyRow, form: EnrolmentForm, coupon: CouponRow | None, *,
     refusal: Refusal | None = None, known: KnownPersonForm | None = None, came_again: str | None = None,
 ) -> HttpResponse:  # fmt: skip
-    step = None
+    step: dict[str, str | None] = {}
     if came_again is not None:
-        row = DatabaseRecords().person(came_again)
-        step = next_step(study, row, cast(AtWork, request).member) if row else None
+        step = step_of(request, came_again)
     elif refusal is not None and refusal.reason is Reason.USED and coupon is not None:
         step = step_after_use(request, coupon.code)
     context = {
@@ -293,6 +285,5 @@ def _page(
         "coupon": coupon,
         "coupon_site": site_name(coupon.site) if coupon else "",
         "known_form": known or KnownPersonForm(),
-        "step": step,
     }
-    return render(request, "screens/enrol.html", context | refusal_words(refusal))
+    return render(request, "screens/enrol.html", context | step | refusal_words(refusal))

@@ -19,7 +19,7 @@ from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_board import EXPIRING, in_state
 from peerfront.web.live.screens.page_frame import today_of
 from peerfront.web.live.screens.payments import LookUpForm, OwedPayments
-from peerfront.web.live.screens.staff_requests import PAGES, AtWork, may_open_as
+from peerfront.web.live.screens.staff_requests import PAGES, AtWork, may_open
 
 MOST_LISTED = 20
 
@@ -43,7 +43,7 @@ def home(request: HttpRequest) -> HttpResponse:
             case Role.MANAGER if member.covers(None):
                 never = StoredMember.objects.filter(user__is_active=True, user__last_login__isnull=True).count()
                 context |= {"never_logged_in": never, "backups": listed(live_folder())}
-    context["may_open"] = {page for page in PAGES if may_open_as(page, member)}
+    context["may_open"] = {page for page in PAGES if may_open(page, member)}
     return render(request, "screens/home.html", context)
 
 

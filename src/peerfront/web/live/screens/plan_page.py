@@ -81,22 +81,11 @@ class Curve:
     """All numbers that were looked at, from the fewest coupons on."""
 
     spends: tuple[Spend, ...]
+    planned: Spend
     points: str
     """Of the picture's line."""
     plan_x: float
     plan_y: float
-
-    @property
-    def least(self) -> int:
-        return self.spends[0].coupons
-
-    @property
-    def most(self) -> int:
-        return self.spends[-1].coupons
-
-    @property
-    def planned(self) -> Spend:
-        return next(each for each in self.spends if each.is_plan)
 
 
 def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
@@ -119,7 +108,8 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
         return round(x, 1), round(y, 1)
 
     points = " ".join(f"{x},{y}" for x, y in (place(*row) for row in rows))
-    return Curve(spends, points, *place(planned, by_spend[planned]))
+    own = next(each for each in spends if each.is_plan)
+    return Curve(spends, own, points, *place(planned, best))
 
 
 def read_curve(path: Path, planned: int) -> Curve | None:
