@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peerfront.data.columns.schema_guess import GuessSettings, guess_schema
-from peerfront.data.frontier_files import read_frontier
 from peerfront.data.read.read_settings import ReadSettings
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_frontier, read_study
 from peerfront.data.schema_file import parse_schema, read_schema, schema_text
 from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
