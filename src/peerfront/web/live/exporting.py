@@ -46,8 +46,7 @@ from peerfront.web.live.export_tables import (
     code_text,
     coupon_table,
     days_of,
-    decision_details,
-    decision_log,
+    decision_tables,
     export_schema,
     mark,
     one_line,
@@ -87,8 +86,9 @@ def write_study(folder: Path) -> StudyFiles:
     write_csv(files.study, csv_text(table), private=True)
     schema, reasons = export_schema(study, settings, answer_columns(settings, ()))
     write_text(files.schema, schema_text(schema, reasons, files.study.name), private=True)
-    write_csv(files.decisions, csv_text(decision_log(people, settings)), private=True)
-    write_csv(files.decision_details, csv_text(decision_details(people, settings)), private=True)
+    decisions, details = decision_tables(people, settings)
+    write_csv(files.decisions, csv_text(decisions), private=True)
+    write_csv(files.decision_details, csv_text(details), private=True)
     write_csv(files.coupons, csv_text(coupon_table(people, settings)), private=True)
     write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
     today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))

@@ -1,11 +1,10 @@
 """The look-ups of the rules (`rules.records.Records`), each one indexed query; and conversion of rows."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, time
-from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -44,24 +43,17 @@ def _columns(kind: type[records.Row]) -> dict[str, str]:
 _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 
 
-def row_of(kind: type[R], stored: django_models.Model) -> R:
-    """Convert a database line to a row of the rules."""
-    return _row(kind, stored, lambda read, value: read(value))
-
-
-def _row(kind: type[R], stored: django_models.Model, apply: Callable[[Callable[[Any], Any], Any], Any]) -> R:
+def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = False) -> R:
+    """Convert a database line to a row of the rules; `if_possible` keeps unreadable values as they are stored."""
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
     for name in values:
         if read := _READ.get((kind, name)):
-            values[name] = apply(read, values[name])
-    return cast(Any, kind)(**values)  # type: ignore[no-any-return]
-
-
-def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
-    try:
-        return read(value)
-    except (ValueError, TypeError, DataFileError):
-        return value
+            try:
+                values[name] = read(values[name])
+            except (ValueError, TypeError, DataFileError):
+                if not if_possible:
+                    raise
+    return cast(R, cast(Any, kind)(**values))
 
 
 def columns_of(row: records.Row) -> dict[str, Any]:
@@ -83,7 +75,7 @@ def key_columns(kind: type[records.Row], key: records.Key) -> dict[str, Any]:
 def table(kind: type[R]) -> Iterator[R]:
     """Read all rows of a class for comparison; unreadable values are returned as stored, and so differ."""
     for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
-        yield _row(kind, stored, _read_if_possible)
+        yield row_of(kind, stored, if_possible=True)
 
 
 class DatabaseRecords(records.Records):
@@ -133,9 +125,7 @@ def link_of(stored: models.Event) -> Link:
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)
 
 
-_ROWS = 2_000  # rows read at a time
 _MANY = 100  # from this many rows on, COPY is faster
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -144,18 +134,19 @@ class Insertion:
 
     table: str
     columns: tuple[str, ...]
-    rows: Iterable[list[Any]]
+    rows: Sequence[list[Any]]
 
     def write(self) -> None:
         quote = connection.ops.quote_name
         into = f"{quote(self.table)} ({', '.join(map(quote, self.columns))})"
         places = ", ".join(["%s"] * len(self.columns))
         with connection.cursor() as cursor:
-            for part in _parts(self.rows):
-                if connection.vendor == "postgresql" and len(part) >= _MANY:
-                    _copy(cursor, f"COPY {into} FROM STDIN", part)
-                else:
-                    cursor.executemany(f"INSERT INTO {into} VALUES ({places})", part)
+            if connection.vendor == "postgresql" and len(self.rows) >= _MANY:
+                with connection.wrap_database_errors, cursor.cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                    for row in self.rows:
+                        copy.write_row(row)
+            else:
+                cursor.executemany(f"INSERT INTO {into} VALUES ({places})", self.rows)
 
 
 def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]]) -> Insertion:
@@ -168,16 +159,4 @@ def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]
             for each in fields
         ]
 
-    return Insertion(model._meta.db_table, tuple(str(each.column) for each in fields), map(ready, rows))
-
-
-def _copy(cursor: Any, statement: str, rows: list[list[Any]]) -> None:
-    with connection.wrap_database_errors, cursor.cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
-
-
-def _parts(rows: Iterable[T]) -> Iterator[list[T]]:
-    remaining = iter(rows)
-    while part := list(islice(remaining, _ROWS)):
-        yield part
+    return Insertion(model._meta.db_table, tuple(str(each.column) for each in fields), list(map(ready, rows)))
