@@ -31,7 +31,6 @@ _READ: dict[tuple[type, str], Any] = {
     (records.DecisionRow, "decided_by"): DecidedBy,
     (records.PaymentRow, "kind"): PaymentKind,
 }
-_WRITTEN = dict.fromkeys(_READ, plain_value)
 
 
 def _columns(kind: type[records.Row]) -> dict[str, str]:
@@ -58,12 +57,10 @@ def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = Fa
 
 def columns_of(row: records.Row) -> dict[str, Any]:
     """Convert a row of the rules to the columns of its table."""
-    kind = type(row)
-    values = {}
-    for name, column in _COLUMNS[kind].items():
-        value = getattr(row, name)
-        written = _WRITTEN.get((kind, name))
-        values[column] = value if written is None else written(value)
+    values = {column: getattr(row, name) for name, column in _COLUMNS[type(row)].items()}
+    for kind, name in _READ:
+        if kind is type(row):
+            values[name] = plain_value(values[name])
     return values
 
 
