@@ -64,13 +64,8 @@ def still_open(
     if window is None:
         return np.zeros(len(wave), dtype=bool)
     if days is None or day is None or not np.isfinite(days).any():
-        raise SettingError(
-            "study_day.no_dates_to_count",
-            days=window,
-            source=source,
-            column=Remedy("map", ("date",)),
-            still_open=Remedy("still_open", "last-wave"),
-        )
+        remedies = {"column": Remedy("map", ("date",)), "still_open": Remedy("still_open", "last-wave")}
+        raise SettingError("study_day.no_dates_to_count", days=window, source=source, **remedies)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.floor(days) > day - window)
 
@@ -168,8 +163,8 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
             last = float(np.nanmax(own))
             since = np.floor(study.days) >= last
         else:
-            # Rows of one day are in the order in which people came; somebody without a date came when the file says so.
-            order = np.argsort(_filled_forward(study.days), kind="stable")
+            # Rows of one day are in the order in which people came; somebody without a date came with the one above.
+            order = np.argsort(pd.Series(study.days).ffill().bfill().to_numpy(), kind="stable")
             place = np.empty(len(study), dtype=np.int64)
             place[order] = np.arange(len(study))
             since = place > np.max(place[~without], initial=-1)
@@ -179,26 +174,18 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
     return without & since, without & ~since & recent
 
 
-def _filled_forward(days: Days) -> Days:
-    """Dates with unknown ones replaced by the one above."""
-    filled: Days = np.asarray(pd.Series(days).ffill().bfill(), dtype=np.float64)
-    return filled
-
-
 # As it was on an earlier day -----------------------------------------------------------------------------------------
 
 
 def study_as_of(study: "Study", date: str | calendar_date) -> "Study":
     """The study as it was seen in the evening of a day: later people are not there, later coupons not issued."""
     if study.day is None:
-        raise SettingError(
-            "study_day.no_dates", source=study.source, date=str(date)[:40], column=Remedy("map", ("date",))
-        )
+        column = Remedy("map", ("date",))
+        raise SettingError("study_day.no_dates", source=study.source, date=str(date)[:40], column=column)
     day = _wanted_day(study, date)
     if study.cut and day > study.day:
-        raise SettingError(
-            "study_day.cut", source=study.source, day=date_text(study.day, study.numbered_days), date=date
-        )
+        seen = date_text(study.day, study.numbered_days)
+        raise SettingError("study_day.cut", source=study.source, day=seen, date=date)
     enters, issues = _first_days(study)
     there = enters <= day
     if not there.any():
