@@ -5,6 +5,7 @@ Each export and each back-up is noted in the audit; files are read by the reader
 
 import tempfile
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +39,7 @@ def export(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def export_file(request: HttpRequest) -> HttpResponse:
+def export_file(request: HttpRequest) -> HttpResponseBase:
     """Send the study's files to the browser as one zip file."""
     form = RequestForm(request.POST)
     if not form.is_valid():
@@ -51,9 +52,7 @@ def export_file(request: HttpRequest) -> HttpResponse:
     answered = form.ask(request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
         return _export_page(request, refusal_words(answered.refusal))
-    response = HttpResponse(content, content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return FileResponse(BytesIO(content), as_attachment=True, filename=name, content_type="application/zip")
 
 
 def _export_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

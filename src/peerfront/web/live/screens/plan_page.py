@@ -11,18 +11,18 @@ from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
-from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob, PlanningStep
+from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
-from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404, time_text
+from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404
 from peerfront.web.live.screens.page_words import reason_sentences
 from peerfront.web.live.screens.progress_page import read_forecast
 from peerfront.web.live.screens.staff_requests import site_name
@@ -174,26 +174,9 @@ def shown_lines(lines: Iterable[PlanLine], summary: PlanSummary | None) -> list[
     ]
 
 
-STEPS: dict[str, Promise | str] = {
-    "": _("The process starts."),
-    PlanningStep.READING: _("Reading the study."),
-    PlanningStep.FITTING: _("Learning from the study how people recruit. This takes some minutes."),
-    PlanningStep.PLANNING: _("Planning for the people who wait, and looking ahead."),
-    PlanningStep.SAVING: _("Keeping the plan."),
-}
-
-
-def shown_job(job: PlanningJob | None) -> dict[str, Any] | None:
-    """A job as a page shows it."""
-    return None if job is None else {
-        "job": job,
-        "asked": time_text(study_or_404(), job.asked_at),
-        "is_under_way": job.state in jobs.UNDER_WAY,
-        "has_failed": job.state == jobs.FAILED,
-        "step": STEPS.get(job.step, STEPS[""]),
-        "percent": round(100 * job.share),
-        "message": jobs.message_of(job),
-    }  # fmt: skip
+def job_context(job: PlanningJob | None) -> dict[str, Any]:
+    """A job, for the template of a page."""
+    return {"job": job, "under_way": job is not None and job.state in jobs.UNDER_WAY}
 
 
 def plan(request: HttpRequest) -> HttpResponse:
@@ -204,14 +187,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 def plan_number(request: HttpRequest, number: int) -> HttpResponse:
     """One plan by its number."""
-    return _page(request, study_or_404(), plan_or_404(number))
-
-
-def plan_or_404(number: int) -> Plan:
-    plan = Plan.objects.filter(plan=number).first()
-    if plan is None:
-        raise Http404
-    return plan
+    return _page(request, study_or_404(), get_object_or_404(Plan, plan=number))
 
 
 def lines_in_sight(request: HttpRequest, plan: Plan) -> QuerySet[PlanLine]:
@@ -233,12 +209,12 @@ def summary_of(plan: Plan) -> PlanSummary | None:
 
 
 def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpResponse:
-    context: dict[str, Any] = {
+    job = jobs.newest()
+    context = job_context(job) | {
         "plan": plan,
-        "job": shown_job(jobs.newest()),
+        "failed": jobs.message_of(job) if job is not None and job.state == jobs.FAILED else "",
         "may_make": may(request, Action.PROPOSE_PLAN, None),
         "past_plans": past_plans(),
-        "study_row": study,
         "is_newest": plan is not None and plan.plan == study.last_plan,
     }
     if plan is not None:
@@ -254,31 +230,26 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
     lines = lines_in_sight(request, plan)
     page = list_page(request, lines.order_by("person_id"))
     kept = KeptModel(plan.model).plan(plan.seed)
-    status = PlanStatus(plan.status)
-    is_open = status in (PlanStatus.PROPOSED, PlanStatus.APPROVED)
+    waits = plan.status == PlanStatus.PROPOSED
     only = only_site(request, Action.SEE_PEOPLE)
     return {
         "status": STATUSES[plan.status],
-        "proposed": time_text(study, plan.proposed_at),
         "summary": summary,
         "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
         "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
-        "was_approved": plan.round is not None,
-        "people": total["people"],
-        "coupons": total["coupons"],
-        "planned": total["planned"],
+        **total,
         "by_site": [] if only is None else _by_site(plan),
         "left_after": study.kept - total["coupons"],
         "curve": read_curve(kept.curve, total["planned"]),
         "forecast": read_forecast(kept.forecast),
         "differences": _since_before(request, plan),
-        "may_change": status is PlanStatus.PROPOSED and may(request, Action.CHANGE_PLAN, None),
-        "may_approve": status is PlanStatus.PROPOSED and may(request, Action.APPROVE_PLAN, None),
-        "may_stop": is_open and may(request, Action.STOP_PLAN, None),
-        "waits": status is PlanStatus.PROPOSED,
+        "may_change": waits and may(request, Action.CHANGE_PLAN, None),
+        "may_approve": waits and may(request, Action.APPROVE_PLAN, None),
+        "may_stop": (waits or plan.status == PlanStatus.APPROVED) and may(request, Action.STOP_PLAN, None),
+        "waits": waits,
         "own_site": None if only is None else site_name(only),
     }
 

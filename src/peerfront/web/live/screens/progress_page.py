@@ -238,39 +238,39 @@ def _forecast_file(study: StudyRow) -> Path | None:
 
 def _drawn(name: str, study: StudyRow, today: date, site: str | None, forecast: Path | None) -> str:
     now = _standing(study, today, site)
+    title = {
+        "people": gettext("People who take part, by date"),
+        "weeks": gettext("People who came, by week"),
+        "waves": gettext("People by wave"),
+        "returns": gettext("Share of coupons used, by days since they were handed out"),
+    }[name]
+    if now.name:
+        title = gettext("%(title)s (%(site)s)") % {"title": title, "site": now.name}
     beside = gettext("The table beside the picture has the same numbers.")
     match name:
-        case "people":
-            days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
-            target, deadline = study.settings.target if site is None else None, study.settings.deadline
-            return day_curve(
-                _at_site(gettext("People who take part, by date"), now),
-                beside,
-                days or [(today, 0)],
-                gettext("People who take part"),
-                band=read_forecast(forecast) if site is None else [],
-                band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
-                target=target,
-                target_words=gettext("Target: %(target)s") % {"target": target},
-                deadline=deadline,
-                deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
-            )
         case "weeks":
-            title = _at_site(gettext("People who came, by week"), now)
             weeks = [(week.monday.isoformat()[5:], week.came) for week in now.weeks]
             return bars(title, beside, weeks, gettext("Week that begins on (month-day)"))
         case "waves":
-            title = _at_site(gettext("People by wave"), now)
-            return bars(
-                title, beside, [(str(wave), number) for wave, number in now.waves], gettext("Wave; seeds are 0")
-            )
-    title = _at_site(gettext("Share of coupons used, by days since they were handed out"), now)
-    shares = [(str(each.age), each.share) for each in now.returns]
-    return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
-
-
-def _at_site(title: str, now: Standing) -> str:
-    return gettext("%(title)s (%(site)s)") % {"title": title, "site": now.name} if now.name else title
+            waves = [(str(wave), number) for wave, number in now.waves]
+            return bars(title, beside, waves, gettext("Wave; seeds are 0"))
+        case "returns":
+            shares = [(str(each.age), each.share) for each in now.returns]
+            return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
+    days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
+    target, deadline = study.settings.target if site is None else None, study.settings.deadline
+    return day_curve(
+        title,
+        beside,
+        days or [(today, 0)],
+        gettext("People who take part"),
+        band=read_forecast(forecast) if site is None else [],
+        band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
+        target=target,
+        target_words=gettext("Target: %(target)s") % {"target": target},
+        deadline=deadline,
+        deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
+    )
 
 
 def _percent(share: float | None) -> str:

@@ -12,7 +12,7 @@ from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -136,9 +136,7 @@ def add_user(request: HttpRequest) -> HttpResponse:
 
 def user(request: HttpRequest, number: int) -> HttpResponse:
     """One user: change the role, make a new link, stop or let in again."""
-    person = User.objects.select_related("member", "member__site").filter(pk=number).first()
-    if person is None:
-        raise Http404
+    person = get_object_or_404(User.objects.select_related("member", "member__site"), pk=number)
     member = StoredMember.objects.filter(user=person).first()
     own = person.get_username() == cast(AtWork, request).member.name
     form = RoleForm(request.POST or None, initial={"role": member.role, "site": member.site_id} if member else {})
