@@ -114,10 +114,8 @@ class Action(StrEnum):
     # The study itself.
     SEE_BOARD = _action("see_board", Scope.PERSON, _FIELD, pages="board coupon")
     SEE_PLAN = _action("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
-    SEE_PROGRESS = _action(
-        "see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress progress_picture"
-    )
-    SEE_PEOPLE = _action("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree tree_picture")
+    SEE_PROGRESS = _action("see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress")
+    SEE_PEOPLE = _action("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree")
     SEE_ESTIMATES = _action("see_estimates", Scope.PERSON, anywhere=_PLANNERS, pages="estimates")
     EXPORT = _action("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
     # What the manager does.

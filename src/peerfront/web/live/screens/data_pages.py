@@ -33,9 +33,10 @@ from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
 
-def export(request: HttpRequest) -> HttpResponse:
-    """What is in the files, and a button to download them."""
-    return _export_page(request, {})
+def export(request: HttpRequest, **found: str) -> HttpResponse:
+    """What is in the files, and a button to download them; what was found if they cannot be."""
+    context = {"form": RequestForm(), "n_people": Person.objects.count()}
+    return render(request, "screens/management/export.html", context | found)
 
 
 @require_POST
@@ -48,16 +49,11 @@ def export_file(request: HttpRequest) -> HttpResponseBase:
     try:
         content = export_zip()
     except PeerfrontError as problem:
-        return _export_page(request, {"problem": str(problem)})
+        return export(request, problem=str(problem))
     answered = form.ask(request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
-        return _export_page(request, refusal_words(answered.refusal))
+        return export(request, **refusal_words(answered.refusal))
     return FileResponse(BytesIO(content), as_attachment=True, filename=name, content_type="application/zip")
-
-
-def _export_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    context |= {"form": RequestForm(), "n_people": Person.objects.count()}
-    return render(request, "screens/management/export.html", context)
 
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".rdsat")

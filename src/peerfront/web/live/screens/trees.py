@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from urllib.parse import urlencode
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from peerfront.foundation.shown import visible
@@ -22,7 +21,7 @@ from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
-from peerfront.web.live.screens.charts import picture
+from peerfront.web.live.screens.charts import as_address, picture
 from peerfront.web.live.screens.page_frame import only_site, sites_in_sight, study_or_404
 
 MOST_SHOWN = 300
@@ -198,39 +197,26 @@ def tree(request: HttpRequest) -> HttpResponse:
     """Show one chain as a picture and as a list, and all chains by size."""
     study, forest = study_or_404(), _forest(request)
     chains = forest.chains()
-    root = _root(request, forest)
-    context = {
-        "chains": chains[:MOST_LISTED],
-        "more_chains": max(len(chains) - MOST_LISTED, 0),
-    }
-    if root is not None:
+    # The picture begins with the person of the address, or with the largest chain's.
+    root = request.GET.get("root", "") or (chains[0].root if chains else "")
+    if root and root not in forest.people:
+        raise Http404
+    context: dict[str, Any] = {"chains": chains[:MOST_LISTED], "more_chains": max(len(chains) - MOST_LISTED, 0)}
+    if root:
         shown = forest.shown(root, MOST_SHOWN)
         colouring = _colouring(request, study, forest, shown)
-        number = len(shown)
         above = forest.people[root].recruiter
         context |= {
             "root": root,
             "above": above if above in forest.people else "",
-            "number": number,
+            "number": len(shown),
             "whole": sum(1 for _ in forest.below(root)),
             "colouring": colouring,
             "choices": _choices(study),
             "people": shown,
-            "address": f"{reverse('tree_picture')}?{urlencode({'root': root, 'colour': colouring.key})}",
+            "picture": as_address(tree_svg(shown, colouring.group, colouring.groups, colouring.words)),
         }
     return render(request, "screens/tree.html", context)
-
-
-def tree_picture(request: HttpRequest) -> HttpResponse:
-    """The picture of a chain as a file."""
-    forest = _forest(request)
-    root = _root(request, forest)
-    if root is None:
-        raise Http404
-    shown = forest.shown(root, MOST_SHOWN)
-    colouring = _colouring(request, study_or_404(), forest, shown)
-    picture = tree_svg(shown, colouring.group, colouring.groups, colouring.words)
-    return HttpResponse(picture, content_type="image/svg+xml")
 
 
 def _forest(request: HttpRequest) -> Forest:
@@ -242,17 +228,6 @@ def _forest(request: HttpRequest) -> Forest:
         Recruited(person, recruiter, site, at, withdrawn is not None)
         for person, recruiter, site, at, withdrawn in people.values_list(*columns).iterator(chunk_size=2_000)
     )
-
-
-def _root(request: HttpRequest, forest: Forest) -> str | None:
-    """The person with whom the picture begins: that of the address, or the largest chain's."""
-    wanted = request.GET.get("root", "")
-    if wanted:
-        if wanted not in forest.people:
-            raise Http404
-        return wanted
-    chains = forest.chains()
-    return chains[0].root if chains else None
 
 
 def _choices(study: StudyRow) -> list[tuple[str, str]]:

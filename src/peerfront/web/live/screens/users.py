@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
@@ -215,13 +215,7 @@ def _keep_link(request: HttpRequest, user: User) -> None:
 _BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
 
 
-if TYPE_CHECKING:
-    _SetPasswordForm = SetPasswordForm[User]
-else:
-    _SetPasswordForm = SetPasswordForm  # Django's own class takes no parameter when the program runs
-
-
-class _NameAndPasswords(_SetPasswordForm):
+class _NameAndPasswords(SetPasswordForm):  # type: ignore[type-arg]
     """Managers who log in for the first time may choose their name as well: no record carries it yet."""
 
     field_order = ("user_name", "new_password1", "new_password2")
