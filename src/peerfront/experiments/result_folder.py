@@ -195,12 +195,7 @@ def restored_result(stored: Stored, task: Task, episodes: int) -> TaskResult:
     """The result `stored_result` wrote: of this task, with this number of episodes."""
     prepared = stored.texts("prepared")
     if len(prepared) not in (1, len(task.discounts)):
-        raise DataFileError(
-            "result_store.other_number_of_policies",
-            place=stored.place,
-            prepared=len(prepared),
-            discounts=len(task.discounts),
-        )
+        raise ValueError(f"{len(prepared)} policies were prepared for {len(task.discounts)} discounts")
     numbers = range(len(prepared))
     if task.policy == BOUND:
         bounds = tuple(stored.array(f"bound_{n}", (episodes,), finite=False) for n in numbers)
@@ -219,7 +214,7 @@ def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
         stored.array(f"{name}_{number}", (episodes, last), np.int32) for name in ("recruits", "spend", "frontier")
     ]
     if any((counts < 0).any() for counts in (rounds, *by_round)) or not np.isin(ending, list(Ending)).all():
-        raise DataFileError("result_store.impossible_number", place=stored.place)
+        raise ValueError("a number of people, coupons or rounds is impossible")
     recruits, spend, frontier = by_round
     return Trajectories(recruits, spend, frontier, rounds, ending)
 
