@@ -40,7 +40,6 @@ from peerfront.baselines.agents import (
     FrontierEncoder,
     Frontiers,
     RandomActions,
-    RawFrontierEncoder,
     ThreeHeads,
     Weights,
     best_few,
@@ -194,7 +193,7 @@ class SeparateHeadsNetwork(ThreeHeads):
     """Values of budgets and of support sizes, each from 0, and scores of people by their covariates."""
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
-        encoder = RawFrontierEncoder(schema, rules, hidden)
+        encoder = FrontierEncoder(schema, rules, hidden, raw=True)
         super().__init__(encoder, rules.budget, most_activated + 1, schema.columns, hidden)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
