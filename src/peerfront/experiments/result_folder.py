@@ -13,8 +13,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -49,11 +48,9 @@ class ResultFolder:
         self.parts = self.path / PARTS
         self._settings = _settings(comparison)
 
-    @contextmanager
-    def claimed(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
+    def claimed(self, *, resume: bool, overwrite: bool) -> AbstractContextManager[None]:
         """Hold the folder while the comparison runs; one that cannot be used is refused at once."""
-        with claimed_folder(self.path, lambda: self.check(resume=resume, overwrite=overwrite), (PARTS,)):
-            yield
+        return claimed_folder(self.path, lambda: self.check(resume=resume, overwrite=overwrite), (PARTS,))
 
     def check(self, *, resume: bool, overwrite: bool) -> None:
         """Refuse a folder that cannot hold this comparison, saying why; touches nothing."""
