@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from peerfront.data.study import Study
 
 Mask = NDArray[np.bool_]
+_OF_PEOPLE = (
+    "rows", "ids", "seed", "issued", "days", "network_size", "own_coupons", "coupons", "redeemed_days", "issued_days",
+    "valid_days",
+)  # fmt: skip
 RECENT_DAYS = 28.0
 """Days before the last issue within which people without coupons are mentioned: they may have been overlooked."""
 
@@ -247,31 +251,20 @@ def _cut(study: "Study", day: float, there: Mask, not_yet: Mask) -> "Study":
     for role in ("issued_date", "expiry_date", "valid_days"):
         for name in study.columns.get(role, ()):
             people[name] = people[name].where(~later, "")
-    coupons = None if study.coupons is None else np.where(later[:, None], "", study.coupons[rows])
-    days = None if study.days is None else study.days[rows]
     kept = set(study.rows[rows].tolist())
-
-    def of_coupons(values: Days | None) -> Days | None:
-        return None if values is None else np.where(later, np.nan, values[rows])
-
+    columns = {name: getattr(study, name) for name in _OF_PEOPLE}
+    there_now = {name: None if values is None else values[rows] for name, values in columns.items()}
+    for name, nothing in (("issued", 0), ("coupons", ""), ("issued_days", np.nan), ("valid_days", np.nan)):
+        if there_now[name] is not None:
+            there_now[name][later] = nothing
     return replace(
         study,
-        rows=study.rows[rows],
-        ids=study.ids[rows],
+        **there_now,
         recruiter=recruiter,
-        seed=study.seed[rows],
-        issued=np.where(later, 0, study.issued[rows]),
         people=people,
-        days=days,
-        network_size=None if study.network_size is None else study.network_size[rows],
-        own_coupons=None if study.own_coupons is None else study.own_coupons[rows],
-        coupons=coupons,
-        still_open=_still_open_on(study, day, days, trees_of(recruiter).wave),
+        still_open=_still_open_on(study, day, there_now["days"], trees_of(recruiter).wave),
         problems=tuple(problem for problem in study.problems if problem.row is None or problem.row in kept),
         day=day,
-        issued_days=of_coupons(study.issued_days),
-        redeemed_days=None if study.redeemed_days is None else study.redeemed_days[rows],
-        valid_days=of_coupons(study.valid_days),
         cut=True,
     )
 
