@@ -6,7 +6,7 @@ shows on a day is what was known in the evening.
 
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -253,7 +253,7 @@ def _cut(study: "Study", day: float, there: Mask, not_yet: Mask) -> "Study":
             people[name] = people[name].where(~later, "")
     kept = set(study.rows[rows].tolist())
     columns = {name: getattr(study, name) for name in _OF_PEOPLE}
-    there_now = {name: None if values is None else values[rows] for name, values in columns.items()}
+    there_now: dict[str, Any] = {name: None if values is None else values[rows] for name, values in columns.items()}
     for name, nothing in (("issued", 0), ("coupons", ""), ("issued_days", np.nan), ("valid_days", np.nan)):
         if there_now[name] is not None:
             there_now[name][later] = nothing
