@@ -199,7 +199,7 @@ def test_there_is_no_number_where_there_is_nothing_to_decide(going, planned) -> 
     KeptModel(planned.plan.model).artifact.rename(KeptModel(planned.plan.model).folder / "away")
     from peerfront.web.live.planning import kept_models
 
-    kept_models._loaded.clear()
+    kept_models._load.cache_clear()
     assert arrival_plans.plan_for_one(late) is None, "its model is missing"
     refused = going.ask(IssueCoupons(late))
     assert isinstance(refused, Refused)
@@ -214,7 +214,7 @@ def test_a_model_that_was_harmed_gives_no_number_and_no_fault(going, planned) ->
     person = going.came("new1")
     weights = next(KeptModel(planned.plan.model).artifact.glob("*.safetensors"))
     weights.write_bytes(weights.read_bytes()[:-7])
-    kept_models._loaded.clear()
+    kept_models._load.cache_clear()
     assert arrival_plans.plan_for_one(person) is None
 
 

@@ -3,7 +3,7 @@
 This runs in a worker process and takes minutes. The plan is submitted to the rules at the very end (`propose`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -77,7 +77,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         earlier, study, schema, order, left, today, refit, learning, rounds=settings.rounds, effort=effort
     )
     progress(0.75, PlanningStep.PLANNING)
-    strata = _usable_strata(settings, columns, choice.model)
+    known = () if choice.model is None else choice.model.fit.schema.names  # others do not distinguish people
+    strata = tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
     waits, _ = waiting_people(study)
     looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
@@ -129,12 +130,6 @@ def _strata_allowed(settings: Settings) -> Settings:
         for each in settings.questions
     )
     return replace(settings, questions=questions)
-
-
-def _usable_strata(settings: Settings, columns: Mapping[str, str], model: Model | None) -> tuple[str, ...]:
-    """The columns of the strata that the model has; the others do not distinguish people."""
-    existing = () if model is None else model.fit.schema.names
-    return tuple(columns[name] for name in settings.plan_strata if columns[name] in existing)
 
 
 def _earlier() -> tuple[Earlier | None, Fitted | None]:

@@ -117,6 +117,13 @@ def waiting(settings: Settings) -> QuerySet[models.Person]:
     return people.filter(Q(imported="") | Q(enrolled_at__gte=begin))
 
 
+def one_at_a_time(lock: int) -> None:
+    """Wait for other transactions with this lock on PostgreSQL; those of SQLite begin with a lock (mode IMMEDIATE)."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
+
+
 def link_of(stored: models.Event) -> Link:
     """Convert a line of the table of events to a link of the chain."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)

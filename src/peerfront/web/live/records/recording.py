@@ -24,6 +24,7 @@ from peerfront.web.live.records.database import (
     insertion,
     key_columns,
     link_of,
+    one_at_a_time,
     row_of,
 )
 from peerfront.web.live.rules import records
@@ -59,7 +60,7 @@ def answer(
     for attempt in range(1, TRIES + 1):
         try:
             with transaction.atomic():
-                _one_writer_at_a_time()
+                one_at_a_time(_WRITERS)
                 if ready is None or ready.after != last_event():
                     ready = _decided(request, now, draw_code)
                 if not ready.answer.repeated:
@@ -245,13 +246,6 @@ def _decided_before(request: Request, now: datetime | None, draw_code: Callable[
 def last_event() -> tuple[int, str]:
     """Number and hash of the last event."""
     return models.Event.objects.order_by("-number").values_list("number", "hash").first() or (0, FIRST)
-
-
-def _one_writer_at_a_time() -> None:
-    """Wait for other writers on PostgreSQL; SQLite's transactions begin with the lock (transaction_mode IMMEDIATE)."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_WRITERS])
 
 
 def event_columns(link: Link) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class Audience(StrEnum):
 PAGES: dict[str, Audience | Action] = {
     **dict.fromkeys(("login", "first_login", "healthz", "set_language"), Audience.EVERYBODY),
     **dict.fromkeys(("logout", "home", "password", "work_at"), Audience.MEMBERS),
-    **{page: action for action in Action for page in action.declared.pages},
+    **{page: action for action in Action for page in action.declared.pages.split()},
 }
 """What must be allowed, at one's own site, to open a page."""
 
