@@ -131,8 +131,6 @@ class History:
         request = Request(f"demo-{next(self.numbers)}", Member(name, role, whose), site, at, wish)
         return self.journal.answer(request, at)
 
-    # People come --------------------------------------------------------------------------------------------------
-
     def seed(self, who: _Somebody, at: datetime) -> None:
         person = self._pseudonym()
         answered = self.ask(requests.AddSeed(person), Role.COORDINATOR, who.site, at)
@@ -177,8 +175,6 @@ class History:
         name = _NAMES[int(self.rng.integers(len(_NAMES)))]
         self.contacts[person] = {"name": name, "phone": f"555-01{int(self.rng.integers(100)):02d}"}
 
-    # Coupons ------------------------------------------------------------------------------------------------------
-
     def hand_out(self, person: str, at: datetime) -> None:
         """A person gets coupons, and some of the people who receive them come later."""
         who = self.people[person]
@@ -222,8 +218,6 @@ class History:
     def plan_and_approve(self, at: datetime) -> None:
         wish = requests.ApprovePlan(self.plan(at))
         self.later(at + timedelta(minutes=20), lambda at: self.ask(wish, Role.COORDINATOR, None, at))
-
-    # What does not go as planned ------------------------------------------------------------------------------------
 
     def override(self, at: datetime) -> None:
         """The coordinator gives one person who waits another number."""
@@ -274,8 +268,6 @@ class History:
     def withdraw(self, at: datetime) -> None:
         person = list(self.people)[3]
         self.ask(requests.WithdrawPerson(person, False, "Moved away."), Role.COORDINATOR, self.people[person].site, at)
-
-    # Who there is -----------------------------------------------------------------------------------------------------
 
     def _coupon(self, code: str) -> CouponRow:
         coupon = self.journal.state.coupon(code)

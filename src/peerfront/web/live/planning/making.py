@@ -120,9 +120,6 @@ def publish_forecast(model: str, seed: int) -> None:
         write_text(kept.forecast, source.read_text("utf-8"))
 
 
-# What is read --------------------------------------------------------------------------------------------------------
-
-
 def _strata_allowed(settings: Settings) -> Settings:
     """The settings, with permission to plan by the answers that form the strata."""
     questions = tuple(
@@ -147,9 +144,6 @@ def _earlier() -> tuple[Earlier | None, Fitted | None]:
     return None, None
 
 
-# What is planned -----------------------------------------------------------------------------------------------------
-
-
 def _planned(
     model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, today: date,
     n_studies: int, progress: Progress,
@@ -163,9 +157,6 @@ def _planned(
         without = replace(order, randomise=0.0)
         plan = planned_week(model, study, waits, without, left, today, 1, n_studies, progress)
         return plan, [warning("live_planning.no_random_numbers", problem=problem.message)]
-
-
-# What is kept --------------------------------------------------------------------------------------------------------
 
 
 def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]:
