@@ -12,7 +12,7 @@ from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.trees import Forest, Recruited, tree_svg
+from peerfront.web.live.screens.tree_page import Forest, Recruited, tree_svg
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 

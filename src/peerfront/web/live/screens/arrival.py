@@ -71,13 +71,8 @@ def arrive(request: HttpRequest) -> HttpResponse:
     if isinstance(answered, Accepted):
         fact = answered.events[0].fact
         assert isinstance(fact, CouponScanned)
-        return redirect(enrolment_address(fact.code))
+        return redirect(f"{reverse('enrol')}?{urlencode({'code': fact.code})}")
     return refused_coupon(request, form.cleaned_data["typed"], answered.refusal)
-
-
-def enrolment_address(code: str) -> str:
-    """The page on which a person is enrolled with a coupon."""
-    return f"{reverse('enrol')}?{urlencode({'code': code})}"
 
 
 def refused_coupon(request: HttpRequest, typed: str, refusal: Refusal) -> HttpResponse:

@@ -27,7 +27,7 @@ from peerfront.web.live.operations.study_files import export_note, export_zip, f
 from peerfront.web.live.planning.kept_models import live_folder
 from peerfront.web.live.records.models import Person, Site
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
@@ -139,28 +139,23 @@ def _read(file: "UploadedFile[Any]", schema: "UploadedFile[Any] | None") -> Any:
 
 def backups(request: HttpRequest) -> HttpResponse:
     """The back-ups of the study, and a button for a new one."""
-    context: dict[str, Any] = {}
     form = RequestForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if form.asked_before:
             return redirect("backups")
-        name = new_name(live_folder())
+        folder = live_folder()
+        name = new_name(folder)
         answered = form.ask(request, backup_note(name))
-        if isinstance(answered, Accepted):
-            _write_backup(request, name)
-            return redirect("backups")
-        context |= refusal_words(answered.refusal)
-    return _backups_page(request, context)
-
-
-def _write_backup(request: HttpRequest, name: str) -> None:
-    folder = live_folder()
-    try:
-        write_backup(folder, folder.backups / name)
-    except PeerfrontError as problem:
-        messages.error(request, str(problem))
-    else:
-        messages.success(request, gettext("The back-up is made. Download it and keep it on another computer or disk."))
+        if isinstance(answered, Refused):
+            return _backups_page(request, refusal_words(answered.refusal))
+        try:
+            write_backup(folder, folder.backups / name)
+            done = gettext("The back-up is made. Download it and keep it on another computer or disk.")
+            messages.success(request, done)
+        except PeerfrontError as problem:
+            messages.error(request, str(problem))
+        return redirect("backups")
+    return _backups_page(request, {})
 
 
 @require_POST
@@ -181,7 +176,6 @@ def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
     )
 
 
-def _backups_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _backups_page(request: HttpRequest, found: dict[str, str]) -> HttpResponse:
     rows = [(each, RequestForm()) for each in listed(live_folder())]
-    context |= {"form": RequestForm(), "rows": rows}
-    return render(request, "screens/management/backups.html", context)
+    return render(request, "screens/management/backups.html", found | {"form": RequestForm(), "rows": rows})

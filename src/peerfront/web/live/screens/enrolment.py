@@ -58,7 +58,6 @@ class InterviewForm(RequestForm):
         min_value=0,
         max_value=LARGEST_NETWORK,
         required=False,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
     def __init__(self, *arguments: Any, settings: Settings, **named: Any) -> None:
@@ -111,11 +110,9 @@ def _written(answer: object) -> str:
 
 def contact_fields() -> tuple[forms.CharField, forms.CharField, forms.CharField]:
     """Fields for the name, the telephone and a note, in the order of `contacts.FIELDS`."""
-    name = forms.TextInput(attrs={"autocomplete": "off"})
-    phone = forms.TextInput(attrs={"autocomplete": "off", "inputmode": "tel"})
-    note = forms.Textarea(attrs={"autocomplete": "off", "rows": 3})
+    phone, note = forms.TextInput(attrs={"inputmode": "tel"}), forms.Textarea(attrs={"rows": 3})
     return (
-        forms.CharField(label=_("Name"), max_length=200, required=False, widget=name),
+        forms.CharField(label=_("Name"), max_length=200, required=False),
         forms.CharField(label=_("Telephone"), max_length=100, required=False, widget=phone),
         forms.CharField(label=_("How to reach them"), max_length=1_000, required=False, widget=note),
     )
@@ -131,7 +128,7 @@ class EnrolmentForm(InterviewForm):
         label=_("Pseudonym"),
         help_text=_("Write it on the person's papers. Never use a name."),
         max_length=40,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "pseudonym"}),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "class": "pseudonym"}),
         error_messages={"max_length": _("Use at most 40 characters.")},
     )
     consent = forms.BooleanField(label=_("The person agrees that the study keeps how to reach them."), required=False)
@@ -160,9 +157,7 @@ class EnrolmentForm(InterviewForm):
 class KnownPersonForm(RequestForm):
     """Somebody comes with a coupon who takes part already."""
 
-    known = forms.CharField(
-        label=_("Their pseudonym"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    known = forms.CharField(label=_("Their pseudonym"), max_length=40)
 
     def __init__(self, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id="known_%s")  # two forms on one page

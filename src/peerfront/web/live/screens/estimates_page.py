@@ -138,7 +138,6 @@ class EstimateForm(RequestForm):
         min_value=1,
         max_value=LARGEST_POPULATION,
         required=False,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
     def __init__(self, settings: Settings, member: Member, *arguments: Any, **named: Any) -> None:

@@ -88,13 +88,8 @@ class ChangeForm(PlanForm):
     button = _("Change the number")
     done = _("The number is changed.")
 
-    person = forms.CharField(label=_("Person"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    coupons = forms.IntegerField(
-        label=_("Coupons"),
-        min_value=0,
-        max_value=LARGEST_CAP,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-    )
+    person = forms.CharField(label=_("Person"), max_length=40)
+    coupons = forms.IntegerField(label=_("Coupons"), min_value=0, max_value=LARGEST_CAP)
     why = why_field()
 
     def __init__(self, request: HttpRequest, number: int) -> None:

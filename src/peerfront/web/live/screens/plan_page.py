@@ -94,7 +94,8 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
     by_spend = dict(rows)
     if len(rows) < 2 or planned not in by_spend:
         return None
-    kept = set(_spread([spend for spend, _ in rows])) | {planned}
+    some = min(MOST_ROWS, len(rows))  # evenly from the first to the last
+    kept = {rows[round(place * (len(rows) - 1) / (some - 1))][0] for place in range(some)} | {planned}
     best = by_spend[planned]
     spends = tuple(
         Spend(spend, value, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows
@@ -119,13 +120,6 @@ def read_curve(path: Path, planned: int) -> Curve | None:
     except FileNotFoundError:
         return None
     return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
-
-
-def _spread(numbers: list[int]) -> list[int]:
-    """Some of many numbers, evenly from the first to the last."""
-    if len(numbers) <= MOST_ROWS:
-        return numbers
-    return [numbers[round(place * (len(numbers) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
 
 
 @dataclass(frozen=True)

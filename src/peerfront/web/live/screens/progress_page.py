@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +21,7 @@ from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.screens.charts import Expected, as_address, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.trees import Forest, Recruited
+from peerfront.web.live.screens.tree_page import Forest, Recruited
 
 FEWEST_COUPONS = 5
 """With fewer coupons no share is shown: it would mean nothing."""
@@ -117,15 +117,11 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
     return by_site
 
 
-@dataclass(frozen=True)
-class _Coupon:
+class _Coupon(NamedTuple):
     site: str
-    age: int
-    """Days since it was handed out; until it was made void."""
-    used: int | None
-    """The age at which it was used."""
-    ended: bool
-    """Whether its last day has passed, and it was not made void."""
+    age: int  # days since it was handed out, until it was made void
+    used: int | None  # the age at which it was used
+    ended: bool  # whether its last day has passed, and it was not made void
 
 
 def _coupon(study: StudyRow, today: date, site: str, *dates: Any) -> _Coupon:

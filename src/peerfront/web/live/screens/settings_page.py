@@ -317,7 +317,7 @@ class SiteForm(RequestForm):
         help_text=_(
             "Letters, digits, - and _ without blanks, such as north. It stands in the exported data and stays."
         ),
-        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocapitalize": "none"}),
     )
 
     def clean_short(self) -> str:

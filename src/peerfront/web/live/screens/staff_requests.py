@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cached_property, wraps
-from typing import Self, cast
+from typing import Any, Self, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -188,6 +188,14 @@ class RequestForm(forms.Form):
     # Shorter than a request's key may be: keys of several requests are made from one form's.
     key = forms.CharField(max_length=80, widget=forms.HiddenInput, initial=new_key)
     device_time = forms.CharField(max_length=40, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for field in self.fields.values():  # tablets are shared: what one person typed is not offered to the next
+            if isinstance(field.widget, forms.TextInput | forms.NumberInput | forms.Textarea):
+                field.widget.attrs.setdefault("autocomplete", "off")
+            if type(field) is forms.IntegerField:
+                field.widget.attrs.setdefault("inputmode", "numeric")
 
     def ask(
         self,

@@ -87,7 +87,7 @@ class NewUserForm(RoleForm):
         label=_("Name for logging in"),
         max_length=LONGEST_USER_NAME,
         help_text=_("Letters, digits and @ . + - _ without blanks. The audit shows it."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        widget=forms.TextInput(attrs={"autocapitalize": "none"}),
         validators=[_check_user_name],
     )
     field_order = ("name", "role", "site")
