@@ -28,9 +28,9 @@ from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
+from peerfront.foundation.recruitment_trees import NOBODY, Trees, trees_of
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.foundation.text_tables import TextTable, read_table
-from peerfront.foundation.trees import NOBODY, Trees, trees_of
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.problem import Frontier
 

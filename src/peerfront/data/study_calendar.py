@@ -17,8 +17,8 @@ from peerfront.data.read.dates import EPOCH, Days, date_text, dates_as_text, las
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.recruitment_trees import NOBODY, trees_of
 from peerfront.foundation.settings import calendar_day
-from peerfront.foundation.trees import NOBODY, trees_of
 from peerfront.foundation.typed_values import typed_number
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
 from peerfront.foundation.messages import note
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
-from peerfront.foundation.trees import NOBODY
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")

@@ -22,7 +22,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note, warning
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
 
 

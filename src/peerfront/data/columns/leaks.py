@@ -25,7 +25,7 @@ from peerfront.data.columns.counting_noise import (
 from peerfront.data.study import Study
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 MATCH = 0.97
 """Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""

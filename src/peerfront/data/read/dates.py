@@ -17,7 +17,7 @@ from peerfront.data.problems import Problem
 from peerfront.data.read.listing import Listing, Texts, of_people
 from peerfront.data.read.read_settings import MOST_DAYS_VALID
 from peerfront.foundation.messages import note
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
 
 Days = NDArray[np.float64]

@@ -33,7 +33,7 @@ from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
 from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
 from peerfront.web.live.records import models
