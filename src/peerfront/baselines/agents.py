@@ -101,21 +101,6 @@ class FrontierEncoder(nn.Module):
         return people, torch.cat([summed / scale, numbers], dim=1)
 
 
-class ThreeHeads(nn.Module):
-    """The heads of Factorized RL on an encoding: values of budgets and of support sizes, and scores of people.
-
-    `supports` is the number of support sizes, and `seen_of_person` what the scores see besides the state's encoding.
-    """
-
-    def __init__(self, encoder: FrontierEncoder, budget: int, supports: int, seen_of_person: int, hidden: int) -> None:
-        super().__init__()
-        self.encoder = encoder
-        width = encoder.width
-        self.budget_head = perceptron((width, hidden, hidden, budget + 1), seed=None)
-        self.support_head = perceptron((width, hidden, hidden, supports), seed=None)
-        self.score_head = perceptron((width + seen_of_person, hidden, hidden, 1), seed=None)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
     """What was done in one state."""
