@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from bounds.bound_cases import TINY, exact_index, one_state, people
 from peerfront.bounds import lookahead
-from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.lookahead_sample import ExactMeans, RoundSample
@@ -39,9 +38,7 @@ def test_it_is_above_the_optimum_of_any_world_and_about_below_the_price_bound(
     chosen = BoundSettings(largest_budget=5, max_per_person=per_person, price_step=0.03)
     index = exact_index(world, discount, chosen)
     luck = named_luck(("any",), 1)
-    _, found = lookahead_bound(
-        index, world.offspring, people(*types), budget, rounds, luck, Caps.of(rules), outcomes=400
-    )
+    _, found = lookahead_bound(index, world.offspring, people(*types), budget, rounds, luck, rules, outcomes=400)
     slack = 5 * found.bound.standard_error + 0.01
     assert found.bound.mean >= best - slack
     priced = smallest_duals(index, one_state(budget, people(*types)), rounds, per_person).bounds[0]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peerfront.bounds.clairvoyant import Caps, Estimate, budget_bounds, clairvoyant_returns
+from peerfront.bounds.clairvoyant import Estimate, budget_bounds, clairvoyant_returns
 from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
@@ -125,10 +125,10 @@ def certify_with(
     effort: Effort = QUICK,
 ) -> Certificate:
     """The same with a price index that was made before, if there is one; trees and rounds have a row of luck each."""
-    codes, caps = state.frontier.covariates, Caps.of(state.rules)
+    codes, rules = state.frontier.covariates, state.rules
     budget, left = state.remaining_budget, state.rounds_left
     alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
-    most = float(budget_bounds(alone, discount, left, caps)[0])
+    most = float(budget_bounds(alone, discount, left, rules)[0])
     choices, evaluated, price = {"budget": most}, {"budget": Estimate(most, 0.0)}, None
     if index is not None and not state.is_terminal:
         dual = smallest_dual(index, state)
@@ -140,12 +140,12 @@ def certify_with(
     possible_trees = _TREE_PEOPLE // max(len(codes) + budget, 1)
     if effort.trees and not state.is_terminal and possible_trees >= _FEWEST_TREES:
         number = min(possible_trees, effort.trees)
-        grown = clairvoyant_returns(response, offspring, alone, discount, left, trees, 2 * number, caps)[0]
+        grown = clairvoyant_returns(response, offspring, alone, discount, left, trees, 2 * number, rules)[0]
         first, evaluated["clairvoyant"] = Estimate.of(grown[:number]), Estimate.of(grown[number:])
         choices["clairvoyant"] = _clearly(first)
     few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, left)
     if effort.outcomes and index is not None and few:
-        pilot, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, caps, outcomes=effort.outcomes)
+        pilot, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, rules, outcomes=effort.outcomes)
         choices["lookahead"], evaluated["lookahead"] = _clearly(pilot.bound), fresh.bound
         price = fresh.price
     which = min(choices, key=lambda name: choices[name])

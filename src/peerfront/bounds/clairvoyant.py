@@ -42,29 +42,17 @@ class Estimate:
         return cls(float(sample.mean()), error)
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Most coupons per person and per round; None for no cap."""
-
-    per_person: int | None = None
-    per_round: int | None = None
-
-    @classmethod
-    def of(cls, rules: Rules) -> "Caps":
-        return cls(rules.max_per_person, rules.max_per_round)
-
-
-def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: Caps) -> Array:
+def budget_bounds(states: StateBatch, discount: float, rounds_left: int, rules: Rules) -> Array:
     """The most recruits the rules alone allow, each as early as possible, [states]."""
     left = np.where(states.sizes > 0, states.budgets, 0)
     size = states.sizes.astype(np.float64)
     total = np.zeros(len(states))
     for number in range(rounds_left):
         most = left.astype(np.float64)
-        if caps.per_person is not None:
-            most = np.minimum(most, size * caps.per_person)
-        if caps.per_round is not None:
-            most = np.minimum(most, caps.per_round)
+        if rules.max_per_person is not None:
+            most = np.minimum(most, size * rules.max_per_person)
+        if rules.max_per_round is not None:
+            most = np.minimum(most, rules.max_per_round)
         total += discount**number * most
         left = left - most.astype(np.int64)
         size = most
@@ -81,12 +69,12 @@ def clairvoyant_returns(
     rounds: int,
     luck: Luck,
     samples: int,
-    caps: Caps | None = None,
+    rules: Rules | None = None,
 ) -> Array:
     """What the clairvoyant earns in each of `samples` trees of each state, [states, samples]; a luck per state."""
     discount = checked_discount(discount)
     rounds, samples = whole_number("rounds", rounds, 0), whole_number("samples", samples, 1)
-    limits = caps or Caps()
+    limits = rules or Rules()
     returns = np.zeros(len(states) * samples)
     state = np.repeat(np.arange(len(states)), samples)
     keys = fold(luck.keys[state], np.tile(np.arange(samples), len(states)))
@@ -107,17 +95,17 @@ class _Trees:
         self.keys = fold(luck.keys[self.tree], np.arange(len(self.tree)) - roots.first[self.tree])
 
     def grown(
-        self, response: ResponseModel, offspring: OffspringModel, discount: float, rounds: int, caps: Caps
+        self, response: ResponseModel, offspring: OffspringModel, discount: float, rounds: int, rules: Rules
     ) -> Array:
         budgets, count = self.left.copy(), len(self.left)
         total = np.zeros(count)
-        per_round = _NO_LIMIT if caps.per_round is None else caps.per_round
+        per_round = _NO_LIMIT if rules.max_per_round is None else rules.max_per_round
         full = np.zeros(count, dtype=bool)  # trees of plenty, which no longer need to be grown
         for number in range(rounds):
             # More than makes a tree one of plenty need not be told apart.
             most = _SATURATED_FACTOR * budgets[self.tree] + 1
-            if caps.per_person is not None:
-                most = np.minimum(most, caps.per_person)
+            if rules.max_per_person is not None:
+                most = np.minimum(most, rules.max_per_person)
             brought = response.sample(self.covariates, most, Luck(self.keys))
             level = np.bincount(self.tree, weights=brought, minlength=count).astype(np.int64)
             level[full] = _NO_LIMIT

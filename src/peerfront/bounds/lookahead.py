@@ -47,13 +47,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.clairvoyant import Caps, Estimate
+from peerfront.bounds.clairvoyant import Estimate
 from peerfront.bounds.lookahead_sample import ExactMeans, Indices, RoundSample, first_coupons, prefix_sums
 from peerfront.bounds.price_index import Array, PriceIndex
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.states import StateBatch
-from peerfront.problem import OffspringModel
+from peerfront.problem import OffspringModel, Rules
 
 _PLAYS = 24  # steps of fictitious play
 _PRICES = 72  # prices among which the best of an outcome is looked for
@@ -85,7 +85,7 @@ def lookahead_bound(
     budget: int,
     rounds_left: int,
     luck: Luck,
-    caps: Caps | None = None,
+    rules: Rules | None = None,
     *,
     outcomes: int = 400,
 ) -> tuple[Lookahead, Lookahead]:
@@ -95,7 +95,7 @@ def lookahead_bound(
     looks at one round of luck, the second at two where three rounds are left and the frontier is small enough. `luck`
     has one row.
     """
-    problem = _Problem(index, offspring, frontier, budget, rounds_left, caps or Caps())
+    problem = _Problem(index, offspring, frontier, budget, rounds_left, rules or Rules())
     pilot = problem.sample(max(outcomes // 2, _FEWEST_OUTCOMES), luck.members(np.array([_CHOICE])))
     rule = _played(problem, pilot)
     price = problem.prices_of(rule, pilot)
@@ -133,14 +133,14 @@ class _Rule:
 
 class _Problem:
     def __init__(
-        self, index: PriceIndex, offspring: OffspringModel, frontier: Codes, budget: int, rounds_left: int, caps: Caps
+        self, index: PriceIndex, offspring: OffspringModel, frontier: Codes, budget: int, rounds_left: int, rules: Rules
     ) -> None:
         self.index, self.offspring, self.frontier = index, offspring, frontier
         self.budget, self.rounds_left, self.discount = budget, rounds_left, index.discount
-        limits = [budget, index.settings.most_per_person, caps.per_person, caps.per_round]
+        limits = [budget, index.settings.most_per_person, rules.max_per_person, rules.max_per_round]
         each = max(min(limit for limit in limits if limit is not None), 1)
         self.chances = index.response.gains(frontier, each)  # [people, levels]
-        self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.chances.size)
+        self.most_spend = min(budget, budget if rules.max_per_round is None else rules.max_per_round, self.chances.size)
         self.prices = self._later_prices(each)
         self.exact_means = ExactMeans.of(index, frontier, self.prices, rounds_left)
 
