@@ -126,9 +126,8 @@ def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> 
 def _ahead(
     index: PriceIndex, world: TypedWorld, codes: np.ndarray, rules: Rules, luck: Luck, outcomes: int
 ) -> tuple[float, float]:
-    _, found = lookahead_bound(
-        index, world.offspring, codes, rules.budget, rules.rounds, luck, rules, outcomes=outcomes
-    )
+    state = State(rules.budget, Frontier.of(codes), 0, rules)
+    _, found = lookahead_bound(index, world.offspring, state, luck, outcomes=outcomes)
     return found.bound.mean, found.bound.standard_error
 
 

@@ -143,9 +143,9 @@ def certify_with(
         grown = clairvoyant_returns(response, offspring, alone, discount, left, trees, 2 * number, rules)[0]
         first, evaluated["clairvoyant"] = Estimate.of(grown[:number]), Estimate.of(grown[number:])
         choices["clairvoyant"] = _clearly(first)
-    few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, left)
+    few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(state)
     if effort.outcomes and index is not None and few:
-        pilot, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, rules, outcomes=effort.outcomes)
+        pilot, fresh = lookahead_bound(index, offspring, state, rounds, outcomes=effort.outcomes)
         choices["lookahead"], evaluated["lookahead"] = _clearly(pilot.bound), fresh.bound
         price = fresh.price
     which = min(choices, key=lambda name: choices[name])
