@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bounds.bound_cases import one_state, people
+from bounds.bound_cases import people
 from peerfront.bounds.clairvoyant import Estimate, clairvoyant_returns
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.problem import BinomialResponse, Rules
+from peerfront.problem import BinomialResponse, Frontier, Rules, State
 from peerfront.simulation.typed import TypedOffspring, boom_bust, bridge
 from simulation.exact import solve
 from support import within
@@ -21,8 +21,9 @@ from support import within
 def clairvoyant_bound(
     response, offspring, frontier, budget, discount, rounds, luck, samples=400, caps=None
 ) -> Estimate:
-    states = one_state(budget, frontier)
-    return Estimate.of(clairvoyant_returns(response, offspring, states, discount, rounds, luck, samples, caps)[0])
+    rules = caps or Rules()
+    state = State(budget, Frontier.of(frontier), rules.rounds - rounds, rules)
+    return Estimate.of(clairvoyant_returns(response, offspring, state, discount, luck, samples))
 
 
 class CodeIsCapacity(BinomialResponse):

@@ -2,7 +2,7 @@
 
 Four upper bounds on the discounted recruits of any policy, of which the smallest is reported:
 
-- **budget** (`clairvoyant.budget_bounds`): a recruit costs a coupon, early ones count most; caps limit how many there
+- **budget** (`clairvoyant.budget_bound`): a recruit costs a coupon, early ones count most; caps limit how many there
   can be in a round;
 - **clairvoyant** (`clairvoyant`): what somebody would earn who knew in advance whom everybody can bring;
 - **price** (`dual.smallest_dual`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m);
@@ -23,13 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peerfront.bounds.clairvoyant import Estimate, budget_bounds, clairvoyant_returns
+from peerfront.bounds.clairvoyant import Estimate, budget_bound, clairvoyant_returns
 from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, State
 
 _INTERVAL_ERRORS = 2.0  # standard errors on either side of an interval
@@ -125,10 +124,7 @@ def certify_with(
     effort: Effort = QUICK,
 ) -> Certificate:
     """The same with a price index that was made before, if there is one; trees and rounds have a row of luck each."""
-    codes, rules = state.frontier.covariates, state.rules
-    budget, left = state.remaining_budget, state.rounds_left
-    alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
-    most = float(budget_bounds(alone, discount, left, rules)[0])
+    people, most = len(state.frontier), budget_bound(state, discount)
     choices, evaluated, price = {"budget": most}, {"budget": Estimate(most, 0.0)}, None
     if index is not None and not state.is_terminal:
         dual = smallest_dual(index, state)
@@ -137,13 +133,13 @@ def certify_with(
         sampled = sampled_dual(state, response, offspring, discount, rounds, effort.price_samples)
         if sampled is not None:
             choices["price"], evaluated["price"], price = _clearly(sampled.pilot), sampled.bound, sampled.price
-    possible_trees = _TREE_PEOPLE // max(len(codes) + budget, 1)
+    possible_trees = _TREE_PEOPLE // max(people + state.remaining_budget, 1)
     if effort.trees and not state.is_terminal and possible_trees >= _FEWEST_TREES:
         number = min(possible_trees, effort.trees)
-        grown = clairvoyant_returns(response, offspring, alone, discount, left, trees, 2 * number, rules)[0]
+        grown = clairvoyant_returns(response, offspring, state, discount, trees, 2 * number)
         first, evaluated["clairvoyant"] = Estimate.of(grown[:number]), Estimate.of(grown[number:])
         choices["clairvoyant"] = _clearly(first)
-    few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(state)
+    few = people <= _LOOKAHEAD_PEOPLE and can_look_ahead(state)
     if effort.outcomes and index is not None and few:
         pilot, fresh = lookahead_bound(index, offspring, state, rounds, outcomes=effort.outcomes)
         choices["lookahead"], evaluated["lookahead"] = _clearly(pilot.bound), fresh.bound
