@@ -55,17 +55,19 @@ def measured(name: str, draw: int, discount: float, count: int) -> list[float]:
     luck = named_luck(("bound frontiers", draw), count)
     start = world.seeds(luck, 10)
     states = StateBatch(np.full(count, 100), 10 * np.arange(count + 1), start.covariates)
+    alone = [State(100, Frontier.of(start.covariates[10 * s : 10 * (s + 1)]), 0, rules) for s in range(count)]
     begun = time.perf_counter()
     certificates = [
         certify_with(
-            State(100, Frontier.of(start.covariates[10 * s : 10 * (s + 1)]), 0, rules), index, *models, discount,
-            luck.row(s).members(np.array([0])), luck.row(s).members(np.array([1])),
+            state, index, *models, discount, luck.row(s).members(np.array([0])), luck.row(s).members(np.array([1]))
         )
-        for s in range(count)
-    ]  # fmt: skip
+        for s, state in enumerate(alone)
+    ]
     each_time = (time.perf_counter() - begun) / count
     tightest = mean_bound(certificates)
-    trees = clairvoyant_returns(*models, states, discount, rules.rounds, luck, 20).mean(axis=1)
+    trees = np.array(
+        [clairvoyant_returns(*models, state, discount, luck.row(s), 20).mean() for s, state in enumerate(alone)]
+    )
     rule = Threshold(world.response, *THRESHOLDS[name][DISCOUNTS.index(discount)])
     earned = rollout(world, rule, rules, luck).discounted_rewards(discount)
     return [

@@ -18,7 +18,6 @@ from scipy.stats import binom
 
 from bridge_optimum import Array, capped, expected, recruits
 from peerfront.bounds.certificate import certify
-from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
@@ -127,8 +126,8 @@ def five_rounds(discount: float, frontiers: int, outcomes: int, sheet: bool) -> 
 def _ahead(
     index: PriceIndex, world: TypedWorld, codes: np.ndarray, rules: Rules, luck: Luck, outcomes: int
 ) -> tuple[float, float]:
-    caps = Caps.of(rules)
-    _, found = lookahead_bound(index, world.offspring, codes, rules.budget, rules.rounds, luck, caps, outcomes=outcomes)
+    state = State(rules.budget, Frontier.of(codes), 0, rules)
+    _, found = lookahead_bound(index, world.offspring, state, luck, outcomes=outcomes)
     return found.bound.mean, found.bound.standard_error
 
 

@@ -22,8 +22,8 @@ place_compiled_code(Path(__file__).parent)
 
 if TYPE_CHECKING:
     from peerfront.data.columns.schema_guess import guess_schema as guess_schema
-    from peerfront.data.frontier_files import read_frontier as read_frontier
     from peerfront.data.read.read_settings import ReadSettings as ReadSettings
+    from peerfront.data.reading import read_frontier as read_frontier
     from peerfront.data.reading import read_study as read_study
     from peerfront.data.schema_file import read_schema as read_schema
     from peerfront.data.study import Study as Study
@@ -59,9 +59,8 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "data.columns.schema_guess": ("guess_schema",),
-    "data.frontier_files": ("read_frontier",),
     "data.read.read_settings": ("ReadSettings",),
-    "data.reading": ("read_study",),
+    "data.reading": ("read_frontier", "read_study"),
     "data.schema_file": ("read_schema",),
     "data.study": ("Study",),
     "experiments.comparison_run": ("compare",),

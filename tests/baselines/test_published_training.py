@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.small_learning import RULES, WORLD, capped_states, earned
-from peerfront.baselines.agents import Action, Frontiers, RandomActions, RawFrontierEncoder
+from peerfront.baselines.agents import Action, FrontierEncoder, Frontiers, RandomActions
 from peerfront.baselines.budget_dqn import BudgetAgent, BudgetDQNSettings, fit_budget_dqn, split_by_predictions
 from peerfront.baselines.factorized_rl import (
     FactorizedRLSettings,
@@ -118,7 +118,7 @@ def test_a_support_of_0_gives_nothing() -> None:
 
 
 def test_what_the_network_sees() -> None:
-    encoder = RawFrontierEncoder(WORLD.schema, RULES, 8)
+    encoder = FrontierEncoder(WORLD.schema, RULES, 8, raw=True)
     person = np.zeros((1, 1), np.int16)
     states = [
         State(7, Frontier.of(person), 2, RULES),

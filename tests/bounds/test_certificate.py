@@ -12,7 +12,7 @@ from bounds.bound_cases import NOBODY, TINY, certified, exact_index, first_front
 from peerfront.baselines.simple_rules import RandomSplit, Threshold
 from peerfront.bounds import dual
 from peerfront.bounds.certificate import SHARED, Certificate, Concave, certify, certify_by_story, mean_bound
-from peerfront.bounds.clairvoyant import Caps, budget_bounds
+from peerfront.bounds.clairvoyant import budget_bound
 from peerfront.bounds.dual import PriceIndexPolicy, smallest_dual, smallest_duals
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.errors import SettingError
@@ -298,9 +298,7 @@ def test_a_certificate_says_which_bound_and_how_sure() -> None:
 )
 def test_what_the_rules_alone_say(state, bound) -> None:
     world = bridge()
-    codes = state.frontier.covariates
-    found = budget_bounds(one_state(state.remaining_budget, codes), 0.9, state.rounds_left, Caps.of(state.rules))
-    assert found[0] == pytest.approx(bound)
+    assert budget_bound(state, 0.9) == pytest.approx(bound)
     certificate = certify(state, *models(world), 0.9)
     assert certificate.high <= bound + 1e-9
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bounds.bound_cases import one_state, people
-from peerfront.bounds.clairvoyant import Caps, Estimate, clairvoyant_returns
+from bounds.bound_cases import people
+from peerfront.bounds.clairvoyant import Estimate, clairvoyant_returns
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.problem import BinomialResponse, Rules
+from peerfront.problem import BinomialResponse, Frontier, Rules, State
 from peerfront.simulation.typed import TypedOffspring, boom_bust, bridge
 from simulation.exact import solve
 from support import within
@@ -21,8 +21,9 @@ from support import within
 def clairvoyant_bound(
     response, offspring, frontier, budget, discount, rounds, luck, samples=400, caps=None
 ) -> Estimate:
-    states = one_state(budget, frontier)
-    return Estimate.of(clairvoyant_returns(response, offspring, states, discount, rounds, luck, samples, caps)[0])
+    rules = caps or Rules()
+    state = State(budget, Frontier.of(frontier), rules.rounds - rounds, rules)
+    return Estimate.of(clairvoyant_returns(response, offspring, state, discount, luck, samples))
 
 
 class CodeIsCapacity(BinomialResponse):
@@ -40,17 +41,17 @@ class OneLess:
         return np.maximum(parents - 1, 0)
 
 
-def plain_clairvoyant(codes: list[int], budget: int, discount: float, rounds: int, caps: Caps) -> float:
+def plain_clairvoyant(codes: list[int], budget: int, discount: float, rounds: int, caps: Rules) -> float:
     total, level = 0.0, codes
     for t in range(rounds):
-        level = [max(c - 1, 0) for c in level for _ in range(min(c, caps.per_person or c))]
-        taken = min(len(level), budget, caps.per_round or budget)
+        level = [max(c - 1, 0) for c in level for _ in range(min(c, caps.max_per_person or c))]
+        taken = min(len(level), budget, caps.max_per_round or budget)
         total, budget = total + discount**t * taken, budget - taken
     return total
 
 
 @pytest.mark.parametrize("budget", [0, 1, 5, 9, 40])
-@pytest.mark.parametrize("caps", [Caps(), Caps(per_person=2), Caps(per_person=3, per_round=4)])
+@pytest.mark.parametrize("caps", [Rules(), Rules(max_per_person=2), Rules(max_per_person=3, max_per_round=4)])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 6])
 def test_the_clairvoyant_counts_levels_of_the_tree(budget, caps, rounds) -> None:
     found = clairvoyant_bound(
@@ -66,7 +67,9 @@ def test_a_tree_of_plenty_counts_as_full_under_a_rounds_cap() -> None:
         def capacities(self, covariates, luck) -> np.ndarray:
             return np.full(len(covariates), 40)
 
-    found = clairvoyant_bound(Many(), OneLess(), people(9), 6, 0.5, 10, named_luck(("c",), 1), 2, Caps(per_round=2))
+    found = clairvoyant_bound(
+        Many(), OneLess(), people(9), 6, 0.5, 10, named_luck(("c",), 1), 2, Rules(max_per_round=2)
+    )
     assert found.mean == pytest.approx(2 * (1 + 0.5 + 0.25))
 
 
@@ -106,13 +109,13 @@ class Certain(BinomialResponse):
         return np.array(self.brought)[covariates[:, 0]]
 
 
-def best_of_all(counts, child, types, budget: int, discount: float, rounds: int, caps: Caps) -> float:
+def best_of_all(counts, child, types, budget: int, discount: float, rounds: int, caps: Rules) -> float:
     """Every allocation, by definition, in a world without chance."""
     if not budget or not types or not rounds:
         return 0.0
-    best, most = 0.0, min(budget, caps.per_person or budget)
+    best, most = 0.0, min(budget, caps.max_per_person or budget)
     for coupons in product(*(range(min(most, counts[t]) + 1) for t in types)):
-        if 0 < sum(coupons) <= min(budget, caps.per_round or budget):
+        if 0 < sum(coupons) <= min(budget, caps.max_per_round or budget):
             kids = tuple(child[t] for t, k in zip(types, coupons, strict=True) for _ in range(k))
             later = best_of_all(counts, child, kids, budget - len(kids), discount, rounds - 1, caps)
             best = max(best, len(kids) + discount * later)
@@ -133,7 +136,7 @@ def best_of_all(counts, child, types, budget: int, discount: float, rounds: int,
 def test_the_clairvoyant_is_the_optimum_where_nothing_is_left_to_chance(
     counts, child, types, budget, discount, rounds, per_person, per_round
 ) -> None:
-    caps, offspring = Caps(per_person, per_round), TypedOffspring(np.eye(2)[list(child)])
+    caps, offspring = Rules(max_per_person=per_person, max_per_round=per_round), TypedOffspring(np.eye(2)[list(child)])
     found = clairvoyant_bound(
         Certain(counts), offspring, people(*types), budget, discount, rounds, named_luck(("certain",), 1), 3, caps
     )

@@ -7,16 +7,19 @@ from hypothesis import strategies as st
 
 from bounds.bound_cases import TINY, exact_index, one_state, people
 from peerfront.bounds import lookahead
-from peerfront.bounds.clairvoyant import Caps
 from peerfront.bounds.dual import smallest_duals
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.lookahead_sample import ExactMeans, RoundSample
 from peerfront.bounds.price_index import BoundSettings
 from peerfront.foundation.randomness import named_luck
-from peerfront.problem import Rules
+from peerfront.problem import Frontier, Rules, State
 from peerfront.simulation.typed import bridge, typed_world
 from simulation.exact import solve
 from support import two_types
+
+
+def state_of(budget: int, codes: np.ndarray, rules: Rules | None = None) -> State:
+    return State(budget, Frontier.of(codes), 0, rules or Rules())
 
 
 @settings(max_examples=20)
@@ -39,9 +42,7 @@ def test_it_is_above_the_optimum_of_any_world_and_about_below_the_price_bound(
     chosen = BoundSettings(largest_budget=5, max_per_person=per_person, price_step=0.03)
     index = exact_index(world, discount, chosen)
     luck = named_luck(("any",), 1)
-    _, found = lookahead_bound(
-        index, world.offspring, people(*types), budget, rounds, luck, Caps.of(rules), outcomes=400
-    )
+    _, found = lookahead_bound(index, world.offspring, state_of(budget, people(*types), rules), luck, outcomes=400)
     slack = 5 * found.bound.standard_error + 0.01
     assert found.bound.mean >= best - slack
     priced = smallest_duals(index, one_state(budget, people(*types)), rounds, per_person).bounds[0]
@@ -53,9 +54,9 @@ def test_it_closes_much_of_the_gap_in_bridge() -> None:
     best = solve(world, Rules(budget=8, people=3), 1.0).value(codes)
     index = exact_index(world, 1.0, TINY)
     priced = smallest_duals(index, one_state(8, codes), 50).bounds[0]
-    _, found = lookahead_bound(index, world.offspring, codes, 8, 50, named_luck(("gap",), 1), outcomes=2000)
+    _, found = lookahead_bound(index, world.offspring, state_of(8, codes), named_luck(("gap",), 1), outcomes=2000)
     assert best - 4 * found.bound.standard_error < found.bound.mean < best + 0.5 * (priced - best)
-    again = lookahead_bound(index, world.offspring, codes, 8, 50, named_luck(("gap",), 1), outcomes=2000)[1]
+    again = lookahead_bound(index, world.offspring, state_of(8, codes), named_luck(("gap",), 1), outcomes=2000)[1]
     assert again == found
 
 
@@ -77,7 +78,7 @@ def test_a_second_round_of_luck_takes_more_of_the_slack_and_stays_above(monkeypa
     codes = people(0, 1, 1)
     best = solve(world, Rules(budget=8, people=3, rounds=4), 1.0).value(codes)
     index, luck = exact_index(world, 1.0, TINY), named_luck(("second",), 1)
-    arguments = (index, world.offspring, codes, 8, 4, luck)
+    arguments = (index, world.offspring, state_of(8, codes, Rules(rounds=4)), luck)
     _, two = lookahead_bound(*arguments, outcomes=800)
     monkeypatch.setattr(lookahead, "_CLEAR_GAIN", 1.0)  # no outcome gains so much: all keep their one price
     _, one = lookahead_bound(*arguments, outcomes=800)
@@ -88,15 +89,17 @@ def test_a_second_round_of_luck_takes_more_of_the_slack_and_stays_above(monkeypa
 
 def test_where_nobody_can_come_later_there_is_nothing_to_look_at() -> None:
     codes = people(0, 1)
-    assert not can_look_ahead(codes, 5, 1)
-    assert not can_look_ahead(codes[:0], 5, 3)
-    assert not can_look_ahead(codes, 1 << 20, 3)
-    assert can_look_ahead(codes, 5, 3)
+    rules = Rules(rounds=3)
+    assert not can_look_ahead(state_of(5, codes, Rules(rounds=1)))
+    assert not can_look_ahead(state_of(5, codes[:0], rules))
+    assert not can_look_ahead(state_of(1 << 20, codes, rules))
+    assert can_look_ahead(state_of(5, codes, rules))
 
 
 def test_people_who_bring_nobody_earn_nothing() -> None:
     world = typed_world("none", {"a": 0.0}, {"a": {"a": 1.0}}, {"a": 1.0})
     index = exact_index(world, 1.0, BoundSettings(largest_budget=5))
-    _, found = lookahead_bound(index, world.offspring, people(0, 0), 5, 3, named_luck(("n",), 1), outcomes=20)
+    state = state_of(5, people(0, 0), Rules(rounds=3))
+    _, found = lookahead_bound(index, world.offspring, state, named_luck(("n",), 1), outcomes=20)
     assert np.isclose(found.bound.mean, 0.0, atol=0.06)
     assert found.bound.standard_error == 0.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from peerfront.data.read.listing import USUAL_MISSING
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import Study
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 
 def _plain(text: str) -> bool:

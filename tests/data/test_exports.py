@@ -5,10 +5,9 @@ import pytest
 
 from data.made_exports import EXPORTS, made_study, pasted, redcap_classic, redcap_repeating, table_bytes
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.frontier_files import read_frontier
 from peerfront.data.read.read_settings import ReadSettings, parse_columns
 from peerfront.data.read.recognition import suggested_columns
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_frontier, read_study
 from peerfront.data.schema_file import parse_schema, schema_text
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.messages import Remedy

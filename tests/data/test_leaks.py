@@ -73,7 +73,7 @@ def test_reasons() -> None:
     leaks = find_leaks(study_of(made, columns))
     assert str(leaks["pay"].reason) == "tells the number of recruits, which is known only afterwards"
     assert str(leaks["men"].reason).startswith("adds up with 'women' to the number of recruits")
-    assert leaks["men"].others == ("women",)
+    assert leaks["men"].reason.arguments["others"] == ["women"]
     assert str(leaks["answered"].reason).startswith("tells by its empty cells whether somebody recruited")
     assert str(leaks["v0"].reason).startswith("adds up with 'v1', 'v2' to the number of recruits")
     assert all(leak.certain for leak in leaks.values())

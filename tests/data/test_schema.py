@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from peerfront.data.columns.schema_guess import GuessSettings, guess_schema
-from peerfront.data.frontier_files import read_frontier
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_frontier, read_study
 from peerfront.data.schema_file import parse_schema, read_schema, schema_text
 from peerfront.data.study_schema import FieldRule, StudySchema, encode_study, frontier_of, history_of
-from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
+from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 
 SCHEMA = StudySchema(
     (
@@ -285,11 +284,3 @@ def test_excluding_a_column_that_is_none(tmp_path) -> None:
 def test_excluding_everything_leaves_everybody_alike(tmp_path) -> None:
     schema = read_schema(put(tmp_path, GOOD.replace("exclude = []", 'exclude = ["sex", "age"]')))
     assert schema.schema.names == StudySchema(()).schema.names == ("everybody",)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"most_categories": 0}, {"most_numbers": 1.5}, {"bands": 1}, {"rare_people": -1}, {"rare_share": 2}]
-)
-def test_wrong_settings_for_a_guess(wrong) -> None:
-    with pytest.raises(SettingError, match=next(iter(wrong)).replace("_", " ")):
-        GuessSettings(**wrong)

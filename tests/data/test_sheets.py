@@ -5,9 +5,8 @@ import pytest
 
 from data.made_exports import book_bytes, excel_sheets, made_study
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.frontier_files import read_frontier
 from peerfront.data.read.read_settings import ReadSettings
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_frontier, read_study
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 
 HEADER = ["id", "own coupon", "coupon 1", "coupon 2", "sex"]

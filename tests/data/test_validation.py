@@ -9,7 +9,7 @@ from peerfront.data.problems import ERROR, KINDS, FaultyStudy
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.trees import trees_of
+from peerfront.foundation.recruitment_trees import trees_of
 
 HEAD = "id,own.coupon,coupon.1,coupon.2,date\n"
 

@@ -14,8 +14,8 @@ import pytest
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import Study, summarise
 from peerfront.foundation.covariates import Field
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import rounded_count
-from peerfront.foundation.trees import NOBODY
 from peerfront.study.findings import rounded_use
 from peerfront.study.forecast import forecast
 from peerfront.study.homophily import homophily_table

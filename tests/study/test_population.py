@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from peerfront.baselines.simple_rules import Constant
-from peerfront.data.frontier_files import read_frontier
+from peerfront.data.reading import read_frontier
 from peerfront.data.schema_file import parse_schema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
 from peerfront.models.finite_population import usual_sizes

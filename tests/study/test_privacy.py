@@ -17,7 +17,7 @@ from peerfront.models.response.private_response import _steps, private_response
 from safetensors.numpy import load
 from small_study import QUICK
 
-from peerfront.data.columns.schema_guess import GuessSettings, guess_schema, private_schema
+from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.reading import study_from_table
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
@@ -178,12 +178,16 @@ def made_up(people: int = 60) -> pd.DataFrame:
     return table
 
 
-LISTS_EVERYTHING = GuessSettings(rare_people=0, most_categories=50, most_numbers=8)
+@pytest.fixture
+def lists_everything(monkeypatch) -> None:
+    """Guessed schemas name every answer, however rare."""
+    monkeypatch.setattr("peerfront.data.columns.schema_guess._RARE_PEOPLE", 0)
+    monkeypatch.setattr("peerfront.data.columns.schema_guess._MOST_CATEGORIES", 50)
 
 
-def test_answers_of_few_people_are_merged() -> None:
+def test_answers_of_few_people_are_merged(lists_everything) -> None:
     study = study_from_table(made_up())
-    schema = guess_schema(study, LISTS_EVERYTHING).schema
+    schema = guess_schema(study).schema
     assert "the only one" in str(schema.schema)
     private, done = private_schema(study, schema)
     for field, codes in zip(private.schema.fields, encode_study(study, private).T, strict=True):
@@ -215,18 +219,18 @@ def test_bands_of_few_people_join_a_neighbour() -> None:
     assert "age" in done
 
 
-def test_a_column_of_few_people_is_left_out() -> None:
+def test_a_column_of_few_people_is_left_out(lists_everything) -> None:
     table = made_up()
     table["rare"] = ["yes" if i < 3 else "no" for i in range(len(table))]
     study = study_from_table(table)
-    private, done = private_schema(study, guess_schema(study, LISTS_EVERYTHING).schema)
+    private, done = private_schema(study, guess_schema(study).schema)
     assert "rare" not in private.schema.names
     assert "left out" in str(done["rare"])
 
 
-def test_a_saved_model_tells_no_small_count() -> None:
+def test_a_saved_model_tells_no_small_count(lists_everything) -> None:
     study = study_from_table(made_up())
-    schema = guess_schema(study, LISTS_EVERYTHING).schema
+    schema = guess_schema(study).schema
     fit = fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK))
     files = fit.files()
     everything = b"".join(files.values()).decode("latin-1")

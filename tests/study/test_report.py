@@ -18,7 +18,7 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.trees import NOBODY, trees_of
+from peerfront.foundation.recruitment_trees import NOBODY, trees_of
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder

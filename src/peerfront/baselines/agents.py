@@ -9,7 +9,7 @@ actions and values, and `q_learning` trains its network.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -70,65 +70,35 @@ class Frontiers:
 
 
 class FrontierEncoder(nn.Module):
-    """Encodes each person, [people, hidden], and each state, [states, width], for the heads of a Q-network."""
+    """Encodes each person, [people, hidden], and each state, [states, width], for the heads of a Q-network.
 
-    def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
-        super().__init__()
-        self.rules = rules
-        self.person_network = perceptron((schema.columns, hidden, hidden), seed=None)
-        self.width = hidden + 2
-
-    def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor]:
-        people = torch.relu(self.person_network(frontiers.one_hot))
-        summed = people.new_zeros(len(frontiers), people.shape[1])
-        # A first frontier sums to order one whatever its size, so that one learning rate serves all studies.
-        summed = summed.index_add(0, torch.from_numpy(frontiers.owner), people) / max(self.rules.people, 1)
-        shares = np.stack(
-            [frontiers.budgets / max(self.rules.budget, 1), frontiers.rounds_left / self.rules.rounds], axis=1
-        )
-        return people, torch.cat([summed, torch.from_numpy(shares.astype(np.float32))], dim=1)
-
-
-class RawFrontierEncoder(nn.Module):
-    """Encodes people and states as the programme behind the published table did: the mean of the people's embeddings,
-    and the budget left, the frontier's size and the round as plain numbers.
+    With `raw` as the programme behind the published table did: the mean of the people's embeddings in place of their
+    sum, and the budget left, the frontier's size and the round as plain numbers in place of shares.
     """
 
-    def __init__(self, schema: Schema, rules: Rules, hidden: int) -> None:
+    def __init__(self, schema: Schema, rules: Rules, hidden: int, raw: bool = False) -> None:
         super().__init__()
-        self.rules = rules
+        self.rules, self.raw = rules, raw
         self.person_network = perceptron((schema.columns, hidden, hidden), seed=None)
-        self.width = hidden + 3
+        self.width = hidden + (3 if raw else 2)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor]:
         people = torch.relu(self.person_network(frontiers.one_hot))
         summed = people.new_zeros(len(frontiers), people.shape[1])
         summed = summed.index_add(0, torch.from_numpy(frontiers.owner), people)
-        numbers = [frontiers.budgets, frontiers.sizes, self.rules.rounds - frontiers.rounds_left]
-        plain = torch.from_numpy(np.stack(numbers, axis=1).astype(np.float32))
-        return people, torch.cat([summed / plain[:, 1:2].clamp(min=1.0), plain], dim=1)
-
-
-class ThreeHeads(nn.Module):
-    """The heads of Factorized RL on an encoding: values of budgets and of support sizes, and scores of people.
-
-    `supports` is the number of support sizes, and `seen_of_person` what the scores see besides the state's encoding.
-    """
-
-    def __init__(
-        self,
-        encoder: FrontierEncoder | RawFrontierEncoder,
-        budget: int,
-        supports: int,
-        seen_of_person: int,
-        hidden: int,
-    ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        width = encoder.width
-        self.budget_head = perceptron((width, hidden, hidden, budget + 1), seed=None)
-        self.support_head = perceptron((width, hidden, hidden, supports), seed=None)
-        self.score_head = perceptron((width + seen_of_person, hidden, hidden, 1), seed=None)
+        if self.raw:
+            columns: list[NDArray[Any]] = [
+                frontiers.budgets,
+                frontiers.sizes,
+                self.rules.rounds - frontiers.rounds_left,
+            ]
+            scale: Tensor | int = torch.from_numpy(frontiers.sizes.astype(np.float32))[:, None].clamp(min=1.0)
+        else:
+            columns = [frontiers.budgets / max(self.rules.budget, 1), frontiers.rounds_left / self.rules.rounds]
+            # A first frontier sums to order one whatever its size, so that one learning rate serves all studies.
+            scale = max(self.rules.people, 1)
+        numbers = torch.from_numpy(np.stack(columns, axis=1).astype(np.float32))
+        return people, torch.cat([summed / scale, numbers], dim=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,28 +209,17 @@ def _capped_quotas(weights: Array, totals: Counts, most: Counts) -> Array:
         held |= above
 
 
-def best_choice(values: Array, least: Counts, most: Counts) -> Counts:
-    """The choice of largest value [states, choices] from `least` to `most` [states]."""
-    choices = np.arange(values.shape[1])
-    allowed = (choices >= least[:, None]) & (choices <= most[:, None])
-    best: Counts = np.where(allowed, values, -np.inf).argmax(axis=1)
-    return best
-
-
-def any_choice(random_actions: RandomActions, what: str, least: Counts, most: Counts) -> Counts:
-    """A choice drawn evenly from `least` to `most` [states]."""
-    drawn: Counts = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
-    return drawn
-
-
 def best_or_random(
     values: Array, random_actions: RandomActions | None, what: str, least: Counts, most: Counts
 ) -> Counts:
-    """The best choice from `least` to `most` [states], or any of them where this decision explores."""
-    best = best_choice(values, least, most)
+    """The choice of largest value [states, choices] from `least` to `most` [states]; any where this one explores."""
+    choices = np.arange(values.shape[1])
+    allowed = (choices >= least[:, None]) & (choices <= most[:, None])
+    best: Counts = np.where(allowed, values, -np.inf).argmax(axis=1)
     if random_actions is None:
         return best
-    return np.where(random_actions.now(what), any_choice(random_actions, what, least, most), best)
+    drawn = least + (random_actions.luck.uniform(what) * (most - least + 1)).astype(np.int64)
+    return np.where(random_actions.now(what), drawn, best)
 
 
 def by_state(frontiers: Frontiers, scores: Weights) -> Array:

@@ -24,7 +24,6 @@ from peerfront.baselines.agents import (
     FrontierEncoder,
     Frontiers,
     RandomActions,
-    RawFrontierEncoder,
 )
 from peerfront.baselines.q_learning import Exploration, QLearningSettings, QPolicy, train
 from peerfront.baselines.simple_rules import most_likely_used
@@ -79,7 +78,7 @@ class BudgetNetwork(nn.Module):
 
     def __init__(self, schema: Schema, rules: Rules, hidden: int, raw_state: bool = False) -> None:
         super().__init__()
-        self.encoder = (RawFrontierEncoder if raw_state else FrontierEncoder)(schema, rules, hidden)
+        self.encoder = FrontierEncoder(schema, rules, hidden, raw_state)
         self.budget_head = perceptron((self.encoder.width, hidden, hidden, rules.budget + 1), seed=None)
 
     def forward(self, frontiers: Frontiers) -> Tensor:

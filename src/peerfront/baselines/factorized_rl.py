@@ -40,8 +40,6 @@ from peerfront.baselines.agents import (
     FrontierEncoder,
     Frontiers,
     RandomActions,
-    RawFrontierEncoder,
-    ThreeHeads,
     Weights,
     best_few,
     best_or_random,
@@ -54,6 +52,7 @@ from peerfront.baselines.q_learning import Exploration, Loss, QLearningSettings,
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth
 from peerfront.problem import Rules, World
@@ -96,26 +95,36 @@ class FactorizedRLSettings:
         return cls(learning, temperature=1.0, separate_heads=True)
 
 
-class FactorizedNetwork(ThreeHeads):
-    """Values of budgets and of support sizes from 1, and scores of people by their own encoding."""
+class ThreeHeads(nn.Module):
+    """Values of budgets and of support sizes, and scores of people, on an encoding of the frontier.
 
-    def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
-        super().__init__(FrontierEncoder(schema, rules, hidden), rules.budget, most_activated, hidden, hidden)
+    With `separate` as the published table was made: support sizes count from 0, scores see people's covariates.
+    """
+
+    def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int, separate: bool) -> None:
+        super().__init__()
+        self.encoder, self.separate = FrontierEncoder(schema, rules, hidden, raw=separate), separate
+        width, seen_of_person = self.encoder.width, schema.columns if separate else hidden
+        self.budget_head = perceptron((width, hidden, hidden, rules.budget + 1), seed=None)
+        self.support_head = perceptron((width, hidden, hidden, most_activated + separate), seed=None)
+        self.score_head = perceptron((width + seen_of_person, hidden, hidden, 1), seed=None)
 
     def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
-        """Budgets [states, budget + 1], support sizes from 1 [states, most activated], scores [people]."""
+        """Budgets [states, budget + 1], support sizes from 0 or 1 [states, supports], scores [people]."""
         people, states = self.encoder(frontiers)
-        seen = torch.cat([people, states[torch.from_numpy(frontiers.owner)]], dim=1)
+        own = states[torch.from_numpy(frontiers.owner)]
+        seen = torch.cat([own, frontiers.one_hot] if self.separate else [people, own], dim=1)
         return self.budget_head(states), self.support_head(states), self.score_head(seen)[:, 0]
 
+    def budget_values(self, frontiers: Frontiers) -> Tensor:
+        """[states, budget + 1]; minus infinity where a budget may not be spent."""
+        return allowed_up_to(self.budget_head(self.encoder(frontiers)[1]), frontiers.spendable)
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """The three decisions in some states."""
-
-    budgets: Counts  # [states]
-    support: Counts  # [states]
-    weights: Array  # [states, people of the largest frontier]
+    def best_next(self, frontiers: Frontiers, largest_support: Counts) -> tuple[Tensor, Tensor]:
+        """The largest values of a budget and of a support size that are possible, [states] each."""
+        _, states = self.encoder(frontiers)
+        budgets = allowed_up_to(self.budget_head(states), frontiers.spendable)
+        return budgets.max(dim=1).values, allowed_up_to(self.support_head(states), largest_support).max(dim=1).values
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +138,18 @@ class FactorizedAgent:
     temperature: float
 
     def network(self) -> nn.Module:
-        return FactorizedNetwork(self.schema, self.rules, self.hidden, self.most_activated)
+        return ThreeHeads(self.schema, self.rules, self.hidden, self.most_activated, separate=False)
 
     def act(
         self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
     ) -> list[Action]:
         with torch.no_grad():
-            decisions = self._decide(network(frontiers), frontiers, random_actions)
-        coupons = largest_remainders(decisions.weights, decisions.budgets, frontiers.most_per_person)
+            budgets, support, weights = self._decide(network(frontiers), frontiers, random_actions)
+        coupons = largest_remainders(weights, budgets, frontiers.most_per_person)
         return [
-            Action(given[:size], support, weights[:size].astype(np.float32))
-            for given, support, weights, size in zip(
-                coupons, decisions.support.tolist(), decisions.weights, frontiers.sizes.tolist(), strict=True
+            Action(given[:size], people, shares[:size].astype(np.float32))
+            for given, people, shares, size in zip(
+                coupons, support.tolist(), weights, frontiers.sizes.tolist(), strict=True
             )
         ]
 
@@ -152,14 +161,17 @@ class FactorizedAgent:
 
     def best_values(self, chooser: nn.Module, judge: nn.Module, frontiers: Frontiers) -> Tensor:
         judged = judge(frontiers)
-        best = self._decide(judged if chooser is judge else chooser(frontiers), frontiers, None)
-        weights = best.weights[frontiers.owner, frontiers.place].astype(np.float32)
-        return _total(judged, frontiers, best.budgets, best.support, weights)
+        heads = judged if chooser is judge else chooser(frontiers)
+        budgets, support, weights = self._decide(heads, frontiers, None)
+        return _total(judged, frontiers, budgets, support, weights[frontiers.owner, frontiers.place].astype(np.float32))
 
     def _decide(
         self, heads: tuple[Tensor, Tensor, Tensor], frontiers: Frontiers, random_actions: RandomActions | None
-    ) -> Decisions:
-        """Budget, then support, then people; each best, or random where it explores."""
+    ) -> tuple[Counts, Counts, Array]:
+        """Budgets and support sizes [states], and shares of people [states, people of the largest frontier].
+
+        Each decision is the best, or random where it explores.
+        """
         budget_values, support_values, person_scores = (head.numpy() for head in heads)
         largest_support = np.minimum(frontiers.sizes, self.most_activated)
         largest_budget = np.minimum(frontiers.spendable, largest_support * frontiers.most_per_person)
@@ -174,7 +186,7 @@ class FactorizedAgent:
             random = random_actions.luck.uniforms("people", scores.shape[1])
             ranked = np.where(random_actions.now("people")[:, None] & np.isfinite(scores), random, scores)
         weights = softmax_weights(scores, best_few(ranked, support), self.temperature)
-        return Decisions(budgets, support, weights)
+        return budgets, support, weights
 
 
 def _total(
@@ -190,30 +202,6 @@ def _total(
 # As the published table was made: three heads, each with an error of its own ----------------------------------------
 
 
-class SeparateHeadsNetwork(ThreeHeads):
-    """Values of budgets and of support sizes, each from 0, and scores of people by their covariates."""
-
-    def __init__(self, schema: Schema, rules: Rules, hidden: int, most_activated: int) -> None:
-        encoder = RawFrontierEncoder(schema, rules, hidden)
-        super().__init__(encoder, rules.budget, most_activated + 1, schema.columns, hidden)
-
-    def forward(self, frontiers: Frontiers) -> tuple[Tensor, Tensor, Tensor]:
-        """Budgets [states, budget + 1], support sizes [states, most activated + 1], scores [people]."""
-        _, states = self.encoder(frontiers)
-        seen = torch.cat([states[torch.from_numpy(frontiers.owner)], frontiers.one_hot], dim=1)
-        return self.budget_head(states), self.support_head(states), self.score_head(seen)[:, 0]
-
-    def budget_values(self, frontiers: Frontiers) -> Tensor:
-        """[states, budget + 1]; minus infinity where a budget may not be spent."""
-        return allowed_up_to(self.budget_head(self.encoder(frontiers)[1]), frontiers.spendable)
-
-    def best_next(self, frontiers: Frontiers, largest_support: Counts) -> tuple[Tensor, Tensor]:
-        """The largest values of a budget and of a support size that are possible, [states] each."""
-        _, states = self.encoder(frontiers)
-        budgets = allowed_up_to(self.budget_head(states), frontiers.spendable)
-        return budgets.max(dim=1).values, allowed_up_to(self.support_head(states), largest_support).max(dim=1).values
-
-
 @dataclass(frozen=True, eq=False)
 class SeparateHeadsAgent:
     """Turns the three decisions into an action."""
@@ -225,7 +213,7 @@ class SeparateHeadsAgent:
     temperature: float
 
     def network(self) -> nn.Module:
-        return SeparateHeadsNetwork(self.schema, self.rules, self.hidden, self.most_activated)
+        return ThreeHeads(self.schema, self.rules, self.hidden, self.most_activated, separate=True)
 
     def act(
         self, network: nn.Module, frontiers: Frontiers, random_actions: RandomActions | None = None
@@ -265,8 +253,8 @@ class SeparateHeadsAgent:
         return _own(judge).budget_values(frontiers).max(dim=1).values
 
 
-def _own(network: nn.Module) -> SeparateHeadsNetwork:
-    assert isinstance(network, SeparateHeadsNetwork), "the agent makes no other"
+def _own(network: nn.Module) -> ThreeHeads:
+    assert isinstance(network, ThreeHeads), "the agent makes no other"
     return network
 
 

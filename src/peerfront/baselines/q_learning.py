@@ -13,7 +13,6 @@ them there are as many gradient steps as there were transitions (times `steps_pe
 played one by one. How often actions are random depends on the number of the episode.
 """
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -137,22 +136,19 @@ class Replay:
     """A first-in first-out memory of at most `capacity` transitions, from which batches are drawn at random."""
 
     def __init__(self, capacity: int) -> None:
-        self._kept: deque[Transition] = deque(maxlen=capacity)
-        # A deque is slow in its middle; batches are drawn from a list of the same transitions, refreshed when stale.
-        self._listed: list[Transition] = []
+        self._capacity = capacity
+        self._kept: list[Transition] = []
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def add(self, transition: Transition) -> None:
         self._kept.append(transition)
-        self._listed = []
+        del self._kept[: -self._capacity]
 
     def sample(self, size: int, rng: np.random.Generator) -> list[Transition]:
         """A batch drawn with replacement."""
-        if not self._listed:
-            self._listed = list(self._kept)
-        return [self._listed[i] for i in rng.integers(len(self._listed), size=size).tolist()]
+        return [self._kept[i] for i in rng.integers(len(self._kept), size=size).tolist()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import at_least, check_fields, one_or_more, positive, proportion, several
+from peerfront.foundation.settings import at_least, check_fields, positive, proportion
 from peerfront.problem import Allocation, Policy, ResponseModel, Rules, State, World, ask_many, rollouts
 
 _CUTOFFS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)  # of the threshold rules that start a planner's learning
@@ -197,10 +197,15 @@ def _likeliest_first(response: ResponseModel, states: Sequence[State], spends: S
     ]
 
 
-def threshold_rules(response: ResponseModel, budget: int) -> list[Policy]:
-    """Threshold rules over a grid: heuristics from which a planner's learning starts, and by which it explores."""
-    least = sorted({max(1, round(share * budget)) for share in _LEAST_SHARES})
-    return [Threshold(response, c, m) for c, m in product(_CUTOFFS, least)]
+def threshold_rules(
+    response: ResponseModel,
+    budget: int,
+    cutoffs: Sequence[float] = _CUTOFFS,
+    shares: Sequence[float] = _LEAST_SHARES,
+) -> list[Threshold]:
+    """Threshold rules over a grid; the usual ones start a planner's learning, and explore."""
+    least = sorted({max(1, round(share * budget)) for share in shares})
+    return [Threshold(response, c, m) for c, m in product(cutoffs, least)]
 
 
 def deadline_rules(response: ResponseModel, budget: int) -> list[Policy]:
@@ -222,17 +227,6 @@ class TuningGrid:
     finalists: int = 6
     final_episodes: int = 400
 
-    def __post_init__(self) -> None:
-        check_fields(
-            self,
-            "the tuning grid",
-            cutoffs=several(proportion),
-            at_least=several(proportion),
-            screening_episodes=one_or_more,
-            finalists=one_or_more,
-            final_episodes=one_or_more,
-        )
-
 
 def tune_threshold(
     world: World, rules: Rules, discounts: Sequence[float], *, seed: int = 0, grid: TuningGrid | None = None
@@ -242,8 +236,7 @@ def tune_threshold(
     All rules play the same episodes, which are named for tuning, so that evaluation never sees the same luck.
     """
     search = grid or TuningGrid()
-    least = sorted({max(1, round(share * rules.budget)) for share in search.at_least})
-    rules_tried = [Threshold(world.response, c, m) for c, m in product(search.cutoffs, least)]
+    rules_tried = threshold_rules(world.response, rules.budget, search.cutoffs, search.at_least)
     episodes = named_luck(("tune threshold", seed), max(search.screening_episodes, search.final_episodes))
     screened = _mean_rewards(world, rules, rules_tried, discounts, Luck(episodes.keys[: search.screening_episodes]))
     finalists = np.argsort(-screened, axis=0, kind="stable")[: search.finalists]  # [finalists, discounts]

@@ -2,7 +2,7 @@
 
 Four upper bounds on the discounted recruits of any policy, of which the smallest is reported:
 
-- **budget** (`clairvoyant.budget_bounds`): a recruit costs a coupon, early ones count most; caps limit how many there
+- **budget** (`clairvoyant.budget_bound`): a recruit costs a coupon, early ones count most; caps limit how many there
   can be in a round;
 - **clairvoyant** (`clairvoyant`): what somebody would earn who knew in advance whom everybody can bring;
 - **price** (`dual.smallest_dual`): the budget priced instead of limited, min over m of m * r + sum_i J(x_i, m);
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.clairvoyant import Caps, Estimate, budget_bounds, clairvoyant_returns
+from peerfront.bounds.clairvoyant import Estimate, budget_bound, clairvoyant_returns
 from peerfront.bounds.dual import sampled_dual, smallest_dual
 from peerfront.bounds.lookahead import can_look_ahead, lookahead_bound
 from peerfront.bounds.price_index import BoundSettings, PriceIndex, exact_price_index
@@ -32,7 +32,6 @@ from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.blocks import majorants
-from peerfront.gfp.states import StateBatch
 from peerfront.problem import OffspringModel, ResponseModel, State
 
 _INTERVAL_ERRORS = 2.0  # standard errors on either side of an interval
@@ -180,10 +179,7 @@ def certify_with(
     effort: Effort = QUICK,
 ) -> Certificate:
     """The same with a price index that was made before, if there is one; trees and rounds have a row of luck each."""
-    codes, caps = state.frontier.covariates, Caps.of(state.rules)
-    budget, left = state.remaining_budget, state.rounds_left
-    alone = StateBatch(np.array([budget]), np.array([0, len(codes)]), codes)
-    most = float(budget_bounds(alone, discount, left, caps)[0])
+    people, most = len(state.frontier), budget_bound(state, discount)
     choices, evaluated, price = {"budget": most}, {"budget": Estimate(most, 0.0)}, None
     if index is not None and not state.is_terminal:
         dual = smallest_dual(index, state)
@@ -192,15 +188,15 @@ def certify_with(
         sampled = sampled_dual(state, response, offspring, discount, rounds, effort.price_samples)
         if sampled is not None:
             choices["price"], evaluated["price"], price = _clearly(sampled.pilot), sampled.bound, sampled.price
-    possible_trees = _TREE_PEOPLE // max(len(codes) + budget, 1)
+    possible_trees = _TREE_PEOPLE // max(people + state.remaining_budget, 1)
     if effort.trees and not state.is_terminal and possible_trees >= _FEWEST_TREES:
         number = min(possible_trees, effort.trees)
-        grown = clairvoyant_returns(response, offspring, alone, discount, left, trees, 2 * number, caps)[0]
+        grown = clairvoyant_returns(response, offspring, state, discount, trees, 2 * number)
         first, evaluated["clairvoyant"] = Estimate.of(grown[:number]), Estimate.of(grown[number:])
         choices["clairvoyant"] = _clearly(first)
-    few = len(codes) <= _LOOKAHEAD_PEOPLE and can_look_ahead(codes, state.most_per_person, left)
+    few = people <= _LOOKAHEAD_PEOPLE and can_look_ahead(state)
     if effort.outcomes and index is not None and few:
-        pilot, fresh = lookahead_bound(index, offspring, codes, budget, left, rounds, caps, outcomes=effort.outcomes)
+        pilot, fresh = lookahead_bound(index, offspring, state, rounds, outcomes=effort.outcomes)
         choices["lookahead"], evaluated["lookahead"] = _clearly(pilot.bound), fresh.bound
         price = fresh.price
     which = min(choices, key=lambda name: choices[name])

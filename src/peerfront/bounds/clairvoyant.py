@@ -18,10 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.randomness import Luck, fold
-from peerfront.foundation.settings import checked_discount, whole_number
-from peerfront.gfp.states import StateBatch
-from peerfront.problem import OffspringModel, ResponseModel, Rules
+from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.problem import OffspringModel, ResponseModel, State
 
 Array = NDArray[np.float64]
 _SATURATED_FACTOR = 4
@@ -42,98 +40,55 @@ class Estimate:
         return cls(float(sample.mean()), error)
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Most coupons per person and per round; None for no cap."""
-
-    per_person: int | None = None
-    per_round: int | None = None
-
-    @classmethod
-    def of(cls, rules: Rules) -> "Caps":
-        return cls(rules.max_per_person, rules.max_per_round)
-
-
-def budget_bounds(states: StateBatch, discount: float, rounds_left: int, caps: Caps) -> Array:
-    """The most recruits the rules alone allow, each as early as possible, [states]."""
-    left = np.where(states.sizes > 0, states.budgets, 0)
-    size = states.sizes.astype(np.float64)
-    total = np.zeros(len(states))
-    for number in range(rounds_left):
-        most = left.astype(np.float64)
-        if caps.per_person is not None:
-            most = np.minimum(most, size * caps.per_person)
-        if caps.per_round is not None:
-            most = np.minimum(most, caps.per_round)
+def budget_bound(state: State, discount: float) -> float:
+    """The most recruits the rules alone allow, each as early as possible."""
+    size, rules, total = len(state.frontier), state.rules, 0.0
+    left = state.remaining_budget if size else 0
+    for number in range(state.rounds_left):
+        by_people = left if rules.max_per_person is None else size * rules.max_per_person
+        most = min(left, by_people, left if rules.max_per_round is None else rules.max_per_round)
         total += discount**number * most
-        left = left - most.astype(np.int64)
-        size = most
-        if not left.any() or not most.any():
+        left, size = left - most, most
+        if not left or not most:
             break
     return total
 
 
 def clairvoyant_returns(
-    response: ResponseModel,
-    offspring: OffspringModel,
-    states: StateBatch,
-    discount: float,
-    rounds: int,
-    luck: Luck,
-    samples: int,
-    caps: Caps | None = None,
+    response: ResponseModel, offspring: OffspringModel, state: State, discount: float, luck: Luck, samples: int
 ) -> Array:
-    """What the clairvoyant earns in each of `samples` trees of each state, [states, samples]; a luck per state."""
-    discount = checked_discount(discount)
-    rounds, samples = whole_number("rounds", rounds, 0), whole_number("samples", samples, 1)
-    limits = caps or Caps()
-    returns = np.zeros(len(states) * samples)
-    state = np.repeat(np.arange(len(states)), samples)
-    keys = fold(luck.keys[state], np.tile(np.arange(samples), len(states)))
-    for start in range(0, len(returns), _TREES_AT_ONCE):
-        part = slice(start, start + _TREES_AT_ONCE)
-        trees = _Trees(states.take(state[part]), Luck(keys[part]))
-        returns[part] = trees.grown(response, offspring, discount, rounds, limits)
-    return returns.reshape(len(states), samples)
+    """What the clairvoyant earns in each of `samples` trees that grow from a state, [samples]; luck has one row."""
+    keys = fold(np.repeat(luck.keys, samples), np.arange(samples))
+    parts = (slice(start, start + _TREES_AT_ONCE) for start in range(0, samples, _TREES_AT_ONCE))
+    return np.concatenate([_grown(response, offspring, state, discount, keys[part]) for part in parts])
 
 
-class _Trees:
-    """Referral trees that grow in lock step, the living ones of them."""
-
-    def __init__(self, roots: StateBatch, luck: Luck) -> None:
-        self.left = roots.budgets.copy()  # [trees], people the tree may still take
-        self.tree = roots.owner  # [people of the last level]
-        self.covariates = roots.covariates
-        self.keys = fold(luck.keys[self.tree], np.arange(len(self.tree)) - roots.first[self.tree])
-
-    def grown(
-        self, response: ResponseModel, offspring: OffspringModel, discount: float, rounds: int, caps: Caps
-    ) -> Array:
-        budgets, count = self.left.copy(), len(self.left)
-        total = np.zeros(count)
-        per_round = _NO_LIMIT if caps.per_round is None else caps.per_round
-        full = np.zeros(count, dtype=bool)  # trees of plenty, which no longer need to be grown
-        for number in range(rounds):
-            # More than makes a tree one of plenty need not be told apart.
-            most = _SATURATED_FACTOR * budgets[self.tree] + 1
-            if caps.per_person is not None:
-                most = np.minimum(most, caps.per_person)
-            brought = response.sample(self.covariates, most, Luck(self.keys))
-            level = np.bincount(self.tree, weights=brought, minlength=count).astype(np.int64)
-            level[full] = _NO_LIMIT
-            taken = np.minimum(np.minimum(level, self.left), per_round)
-            total += discount**number * taken
-            self.left -= taken
-            full |= level > _SATURATED_FACTOR * budgets
-            grows = (self.left > 0) & ~full
-            if not (full & (self.left > 0)).any() and not (grows & (level > 0)).any():
-                break
-            self._descend(np.where(grows[self.tree], brought, 0), offspring)
-        return total
-
-    def _descend(self, brought: NDArray[np.int64], offspring: OffspringModel) -> None:
+def _grown(response: ResponseModel, offspring: OffspringModel, state: State, discount: float, tree_keys: Keys) -> Array:
+    """The same for trees of these keys, which grow in lock step, [trees]."""
+    rules, budget, people, count = state.rules, state.remaining_budget, len(state.frontier), len(tree_keys)
+    tree = np.repeat(np.arange(count), people)  # [people of the last level], and so are these two:
+    covariates = np.tile(state.frontier.covariates, (count, 1))
+    keys = fold(tree_keys[tree], np.tile(np.arange(people), count))
+    # More than makes a tree one of plenty need not be told apart.
+    most = _SATURATED_FACTOR * budget + 1
+    most = most if rules.max_per_person is None else min(most, rules.max_per_person)
+    per_round = _NO_LIMIT if rules.max_per_round is None else rules.max_per_round
+    left, total = np.full(count, budget), np.zeros(count)  # people a tree may still take, what it has earned
+    full = np.zeros(count, dtype=bool)  # trees of plenty, which no longer need to be grown
+    for number in range(state.rounds_left):
+        brought = response.sample(covariates, most, Luck(keys))
+        level = np.bincount(tree, weights=brought, minlength=count).astype(np.int64)
+        level[full] = _NO_LIMIT
+        taken = np.minimum(np.minimum(level, left), per_round)
+        total += discount**number * taken
+        left -= taken
+        full |= level > _SATURATED_FACTOR * budget
+        grows = (left > 0) & ~full
+        if not (full & (left > 0)).any() and not (grows & (level > 0)).any():
+            break
+        brought = np.where(grows[tree], brought, 0)
         parent = np.repeat(np.arange(len(brought)), brought)
-        ordinals = np.arange(len(parent)) - (np.cumsum(brought) - brought)[parent]
-        self.keys = fold(self.keys[parent], ordinals)
-        self.tree = self.tree[parent]
-        self.covariates = offspring.sample(self.covariates[parent], Luck(self.keys))
+        keys = fold(keys[parent], np.arange(len(parent)) - (np.cumsum(brought) - brought)[parent])
+        tree = tree[parent]
+        covariates = offspring.sample(covariates[parent], Luck(keys))
+    return total

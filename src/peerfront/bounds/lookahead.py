@@ -47,13 +47,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.bounds.clairvoyant import Caps, Estimate
+from peerfront.bounds.clairvoyant import Estimate
 from peerfront.bounds.lookahead_sample import ExactMeans, Indices, RoundSample, first_coupons, prefix_sums
 from peerfront.bounds.price_index import Array, PriceIndex
-from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.states import StateBatch
-from peerfront.problem import OffspringModel
+from peerfront.problem import OffspringModel, State
 
 _PLAYS = 24  # steps of fictitious play
 _PRICES = 72  # prices among which the best of an outcome is looked for
@@ -79,15 +78,7 @@ class Lookahead:
 
 
 def lookahead_bound(
-    index: PriceIndex,
-    offspring: OffspringModel,
-    frontier: Codes,
-    budget: int,
-    rounds_left: int,
-    luck: Luck,
-    caps: Caps | None = None,
-    *,
-    outcomes: int = 400,
+    index: PriceIndex, offspring: OffspringModel, state: State, luck: Luck, *, outcomes: int = 400
 ) -> tuple[Lookahead, Lookahead]:
     """Choose a price rule on some sampled rounds and evaluate it on `outcomes` others: (as pilot, as evaluated).
 
@@ -95,28 +86,26 @@ def lookahead_bound(
     looks at one round of luck, the second at two where three rounds are left and the frontier is small enough. `luck`
     has one row.
     """
-    problem = _Problem(index, offspring, frontier, budget, rounds_left, caps or Caps())
+    problem = _Problem(index, offspring, state)
     pilot = problem.sample(max(outcomes // 2, _FEWEST_OUTCOMES), luck.members(np.array([_CHOICE])))
     rule = _played(problem, pilot)
     price = problem.prices_of(rule, pilot)
     rule = replace(rule, control=int(np.median(price)))
     first = problem.judged(rule, pilot, pilot.at(price), pilot.prices[price])
-    followed = 0
-    if rounds_left > 2:
-        followed = min(affordable_outcomes(pilot, index), outcomes)
+    followed = min(affordable_outcomes(pilot, index), outcomes) if state.rounds_left > 2 else 0
     fresh = problem.sample(followed or outcomes, luck.members(np.array([_EVALUATION])))
     price = problem.prices_of(rule, fresh)
     later, prices = fresh.at(price), fresh.prices[price]
     if followed:
-        second = SecondRound.after(fresh, index, offspring, rounds_left - 1)
+        second = SecondRound.after(fresh, index, offspring, state.rounds_left - 1)
         weights = rule.shares[fresh.person, fresh.level]
-        prices, later = second.values(weights, budget - float(rule.shares.sum()), price)
+        prices, later = second.values(weights, state.remaining_budget - float(rule.shares.sum()), price)
     return first, problem.judged(rule, fresh, later, prices)
 
 
-def can_look_ahead(frontier: Codes, most: int, rounds_left: int) -> bool:
+def can_look_ahead(state: State) -> bool:
     """Whether there is a later round, and the tables of people and coupons are small enough."""
-    return rounds_left > 1 and 0 < len(frontier) * most <= _MOST_CELLS
+    return state.rounds_left > 1 and 0 < len(state.frontier) * state.most_per_person <= _MOST_CELLS
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +121,14 @@ class _Rule:
 
 
 class _Problem:
-    def __init__(
-        self, index: PriceIndex, offspring: OffspringModel, frontier: Codes, budget: int, rounds_left: int, caps: Caps
-    ) -> None:
-        self.index, self.offspring, self.frontier = index, offspring, frontier
-        self.budget, self.rounds_left, self.discount = budget, rounds_left, index.discount
-        limits = [budget, index.settings.most_per_person, caps.per_person, caps.per_round]
-        each = max(min(limit for limit in limits if limit is not None), 1)
-        self.chances = index.response.gains(frontier, each)  # [people, levels]
-        self.most_spend = min(budget, budget if caps.per_round is None else caps.per_round, self.chances.size)
+    def __init__(self, index: PriceIndex, offspring: OffspringModel, state: State) -> None:
+        self.index, self.offspring, self.frontier = index, offspring, state.frontier.covariates
+        self.budget, self.rounds_left, self.discount = state.remaining_budget, state.rounds_left, index.discount
+        each = max(min(index.settings.most_per_person, state.most_per_person), 1)
+        self.chances = index.response.gains(self.frontier, each)  # [people, levels]
+        self.most_spend = min(state.spendable_by_round, self.chances.size)
         self.prices = self._later_prices(each)
-        self.exact_means = ExactMeans.of(index, frontier, self.prices, rounds_left)
+        self.exact_means = ExactMeans.of(index, self.frontier, self.prices, self.rounds_left)
 
     def _later_prices(self, each: int) -> Array:
         """Prices to choose from, rising, in the money of the next round; of many, some and the price bound's own."""

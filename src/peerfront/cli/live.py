@@ -8,16 +8,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from peerfront.cli.live_records import (
-    FOLDER,
-    backup_command,
-    export_command,
-    import_command,
-    live_command,
-    opened,
-    restore_command,
-    verify_command,
-)
+from peerfront.cli import live_records
+from peerfront.cli.live_records import FOLDER, live_command, opened
 from peerfront.cli.options import number, text
 from peerfront.cli.screen import show, tell
 from peerfront.foundation.errors import SettingError, UnknownName
@@ -245,11 +237,11 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "init": init_command,
     "serve": serve_command,
     "link": link_command,
-    "import": import_command,
-    "export": export_command,
-    "backup": backup_command,
-    "restore": restore_command,
-    "verify": verify_command,
+    "import": live_records.import_command,
+    "export": live_records.export_command,
+    "backup": live_records.backup_command,
+    "restore": live_records.restore_command,
+    "verify": live_records.verify_command,
     "check": check_command,
     "demo": demo_command,
 }

@@ -1,16 +1,17 @@
 """`peerfront fit` and `peerfront plan`: learn from a study how people refer, and make this round's coupon sheet."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, heading_of, number, order_of, output, schema_in, shown_progress, study_in, text
-from peerfront.cli.screen import cell, new_screen, show, tell
+from peerfront.cli.screen import new_screen, show, show_result, tell
 from peerfront.foundation.errors import SettingError
-from peerfront.words.language import Text, marked, say
+from peerfront.words.language import Text, say
 from peerfront.words.result_files import curve_file, write_sheet
+from peerfront.words.result_table import ResultTable
 
 if TYPE_CHECKING:
     from peerfront.study.coupon_sheet import CouponSheet
@@ -213,41 +214,29 @@ def _written(file: Path) -> Text:
 
 
 def _print(sheet: "CouponSheet") -> None:
-    from rich.table import Table
-
+    """Print the sheet; reasons, its last column, only where there is room."""
     from peerfront.words.reason_words import decision_text
 
-    console = new_screen()
-    explained = console.width >= _WIDE
-    table = Table(box=None, pad_edge=False)
-    headings: list[tuple[Text, Literal["left", "right"]]] = [
-        (say("person"), "left"),
-        (say("coupons"), "right"),
-        (say("chance used"), "left"),
-        (say("expected now"), "right"),
-        (say("expected later"), "right"),
-        (say("decided by"), "left"),
-        (say("reason"), "left"),
-    ]
-    for heading, side in headings if explained else headings[:-1]:
-        table.add_column(str(heading), justify=side, overflow="fold")
-    for row in sheet.table.head(_SHOWN).to_dict("records"):
-        table.add_row(
-            cell(row["person"]),
-            str(row["coupons"]),
-            str(row["chance_used"]),
+    explained = new_screen().width >= _WIDE
+    expected = (say("expected now"), say("expected later"))
+    headings = (say("person"), say("coupons"), say("chance used"), *expected, say("decided by"), say("reason"))
+    rows = [
+        (
+            row["person"],
+            row["coupons"],
+            row["chance_used"],
             f"{row['expected_now']:.2f}",
             f"{row['expected_later']:.2f}",
-            cell(decision_text(row["decided_by"], row["reason"])),
-            *([cell(row["reason"])] if explained else []),
+            decision_text(row["decided_by"], row["reason"]),
+            row["reason"],
         )
-    console.print(table)
+        for row in sheet.table.head(_SHOWN).to_dict("records")
+    ]
+    n = len(headings) if explained else len(headings) - 1
+    below = []
     if len(sheet.table) > _SHOWN:
-        console.print(cell(say("... and {n:,} more people; --out FILE keeps them all.", n=len(sheet.table) - _SHOWN)))
-    if not explained and len(sheet.table):
-        console.print(
-            cell(say("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window."))
-        )
-    console.print()
-    for line in sheet.lines():
-        console.print(cell(marked(line)))
+        below.append(say("... and {n:,} more people; --out FILE keeps them all.", n=len(sheet.table) - _SHOWN))
+    if not explained and rows:
+        below.append(say("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window."))
+    table = ResultTable(Text(""), headings[:n], tuple(row[:n] for row in rows), n_names=n)
+    show_result([table], [*below, "", *sheet.lines()])

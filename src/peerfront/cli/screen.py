@@ -73,7 +73,7 @@ def _as_rich(table: "ResultTable") -> "Table":
     styles = {Emphasis.NONE: "", Emphasis.STRONG: "bold", Emphasis.WEAK: "bright_black"}
     shown = Table(title=str(table.title) or None, title_justify="left", box=None, pad_edge=False)
     for number, heading in enumerate(table.headings):
-        shown.add_column(str(heading), justify="left" if number < table.n_names else "right")
+        shown.add_column(str(heading), justify="left" if number < table.n_names else "right", overflow="fold")
     for row, emphasis in zip_longest(table.rows, table.emphasis, fillvalue=Emphasis.NONE):
         shown.add_row(*(cell(each, styles[emphasis]) for each in row))
     if table.caption:

@@ -11,7 +11,7 @@ from typing import Any
 
 from peerfront.data.columns.column_findings import is_sensitive
 from peerfront.data.columns.column_names import MEANING
-from peerfront.data.read.read_settings import AUTO, BY_DATES, PRESETS, ROLES, ReadSettings
+from peerfront.data.read.read_settings import PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.files import file_bytes
@@ -189,20 +189,8 @@ def _reading(path: Path | str, content: Mapping[str, Any]) -> ReadSettings:
         role: (names,) if isinstance(names, str) else _texts(f"{path}, [columns]", role, names)
         for role, names in columns.items()
     }
-    missing = _texts(f"{path}, [file]", "missing", file.get("missing", []))
-    boxes = file.get("checkboxes")
-    return ReadSettings(
-        file.get("format", AUTO),
-        roles,
-        missing,
-        file.get("coupons_each"),
-        file.get("still_open", BY_DATES),
-        sheet=file.get("sheet", ""),
-        preset=file.get("preset", AUTO),
-        checkboxes=None if boxes is None else _texts(f"{path}, [file]", "checkboxes", boxes),
-        valid_days=file.get("valid_days"),
-        active_after_days=file.get("active_after_days", 0.0),
-    )
+    lists = {key: _texts(f"{path}, [file]", key, file[key]) for key in ("missing", "checkboxes") if key in file}
+    return ReadSettings(**{**file, **lists, "columns": roles})  # the keys are names of settings
 
 
 def _rule(place: object, number: int, entry: Any) -> FieldRule:
@@ -225,18 +213,9 @@ def _rule(place: object, number: int, entry: Any) -> FieldRule:
         raise DataFileError("schema_file.bad_cuts", place=place, cuts=cuts)
     if "categories" not in entry:
         raise DataFileError("schema_file.no_categories", place=place)
-    categories, missing = (_texts(place, key, entry.get(key, [])) for key in ("categories", "missing"))
+    lists = {key: _texts(place, key, entry.get(key, [])) for key in ("categories", "missing")}
     try:
-        return FieldRule(
-            name,
-            categories,
-            tuple(map(float, cuts)),
-            missing,
-            entry.get("missing_category"),
-            entry.get("other"),
-            entry.get("others_unknown", False),
-            entry.get("use"),
-        )
+        return FieldRule(**{**entry, **lists, "cuts": tuple(map(float, cuts))})  # the keys are fields of a rule
     except PeerfrontError as problem:
         raise DataFileError("schema_file.fault_in", place=place, fault=problem.message) from None
 

@@ -20,9 +20,9 @@ from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
 from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.foundation.messages import Message
-from peerfront.foundation.trees import NOBODY as NOBODY
-from peerfront.foundation.trees import Trees
-from peerfront.foundation.trees import trees_of as trees_of
+from peerfront.foundation.recruitment_trees import NOBODY as NOBODY
+from peerfront.foundation.recruitment_trees import Trees
+from peerfront.foundation.recruitment_trees import trees_of as trees_of
 
 if TYPE_CHECKING:
     import networkx as nx

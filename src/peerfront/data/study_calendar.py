@@ -6,7 +6,7 @@ shows on a day is what was known in the evening.
 
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,14 +17,18 @@ from peerfront.data.read.dates import EPOCH, Days, date_text, dates_as_text, las
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.recruitment_trees import NOBODY, trees_of
 from peerfront.foundation.settings import calendar_day
-from peerfront.foundation.trees import NOBODY, trees_of
 from peerfront.foundation.typed_values import typed_number
 
 if TYPE_CHECKING:
     from peerfront.data.study import Study
 
 Mask = NDArray[np.bool_]
+_OF_PEOPLE = (
+    "rows", "ids", "seed", "issued", "days", "network_size", "own_coupons", "coupons", "redeemed_days", "issued_days",
+    "valid_days",
+)  # fmt: skip
 RECENT_DAYS = 28.0
 """Days before the last issue within which people without coupons are mentioned: they may have been overlooked."""
 
@@ -64,13 +68,8 @@ def still_open(
     if window is None:
         return np.zeros(len(wave), dtype=bool)
     if days is None or day is None or not np.isfinite(days).any():
-        raise SettingError(
-            "study_day.no_dates_to_count",
-            days=window,
-            source=source,
-            column=Remedy("map", ("date",)),
-            still_open=Remedy("still_open", "last-wave"),
-        )
+        remedies = {"column": Remedy("map", ("date",)), "still_open": Remedy("still_open", "last-wave")}
+        raise SettingError("study_day.no_dates_to_count", days=window, source=source, **remedies)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.floor(days) > day - window)
 
@@ -168,8 +167,8 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
             last = float(np.nanmax(own))
             since = np.floor(study.days) >= last
         else:
-            # Rows of one day are in the order in which people came; somebody without a date came when the file says so.
-            order = np.argsort(_filled_forward(study.days), kind="stable")
+            # Rows of one day are in the order in which people came; somebody without a date came with the one above.
+            order = np.argsort(pd.Series(study.days).ffill().bfill().to_numpy(), kind="stable")
             place = np.empty(len(study), dtype=np.int64)
             place[order] = np.arange(len(study))
             since = place > np.max(place[~without], initial=-1)
@@ -179,26 +178,18 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
     return without & since, without & ~since & recent
 
 
-def _filled_forward(days: Days) -> Days:
-    """Dates with unknown ones replaced by the one above."""
-    filled: Days = np.asarray(pd.Series(days).ffill().bfill(), dtype=np.float64)
-    return filled
-
-
 # As it was on an earlier day -----------------------------------------------------------------------------------------
 
 
 def study_as_of(study: "Study", date: str | calendar_date) -> "Study":
     """The study as it was seen in the evening of a day: later people are not there, later coupons not issued."""
     if study.day is None:
-        raise SettingError(
-            "study_day.no_dates", source=study.source, date=str(date)[:40], column=Remedy("map", ("date",))
-        )
+        column = Remedy("map", ("date",))
+        raise SettingError("study_day.no_dates", source=study.source, date=str(date)[:40], column=column)
     day = _wanted_day(study, date)
     if study.cut and day > study.day:
-        raise SettingError(
-            "study_day.cut", source=study.source, day=date_text(study.day, study.numbered_days), date=date
-        )
+        seen = date_text(study.day, study.numbered_days)
+        raise SettingError("study_day.cut", source=study.source, day=seen, date=date)
     enters, issues = _first_days(study)
     there = enters <= day
     if not there.any():
@@ -260,31 +251,20 @@ def _cut(study: "Study", day: float, there: Mask, not_yet: Mask) -> "Study":
     for role in ("issued_date", "expiry_date", "valid_days"):
         for name in study.columns.get(role, ()):
             people[name] = people[name].where(~later, "")
-    coupons = None if study.coupons is None else np.where(later[:, None], "", study.coupons[rows])
-    days = None if study.days is None else study.days[rows]
     kept = set(study.rows[rows].tolist())
-
-    def of_coupons(values: Days | None) -> Days | None:
-        return None if values is None else np.where(later, np.nan, values[rows])
-
+    columns = {name: getattr(study, name) for name in _OF_PEOPLE}
+    there_now: dict[str, Any] = {name: None if values is None else values[rows] for name, values in columns.items()}
+    for name, nothing in (("issued", 0), ("coupons", ""), ("issued_days", np.nan), ("valid_days", np.nan)):
+        if there_now[name] is not None:
+            there_now[name][later] = nothing
     return replace(
         study,
-        rows=study.rows[rows],
-        ids=study.ids[rows],
+        **there_now,
         recruiter=recruiter,
-        seed=study.seed[rows],
-        issued=np.where(later, 0, study.issued[rows]),
         people=people,
-        days=days,
-        network_size=None if study.network_size is None else study.network_size[rows],
-        own_coupons=None if study.own_coupons is None else study.own_coupons[rows],
-        coupons=coupons,
-        still_open=_still_open_on(study, day, days, trees_of(recruiter).wave),
+        still_open=_still_open_on(study, day, there_now["days"], trees_of(recruiter).wave),
         problems=tuple(problem for problem in study.problems if problem.row is None or problem.row in kept),
         day=day,
-        issued_days=of_coupons(study.issued_days),
-        redeemed_days=None if study.redeemed_days is None else study.redeemed_days[rows],
-        valid_days=of_coupons(study.valid_days),
         cut=True,
     )
 

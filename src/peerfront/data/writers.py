@@ -26,8 +26,8 @@ from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import check_output, write_csv, write_text
 from peerfront.foundation.messages import note
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
-from peerfront.foundation.trees import NOBODY
 
 DOT = "dot"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
@@ -69,7 +69,7 @@ def rdsat_text(study: Study) -> str:
     size_column = study.network_column
     others = [str(name) for name in study.people.columns if name != size_column]
     sizes = study.people[size_column] if size_column else pd.Series([""] * len(study), dtype=object)
-    names = [_one_word(name) for name in others]
+    names = [re.sub(r"\s+", ".", name.strip()) for name in others]
     _no_clash(study, ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(coupons.shape[1]), *names])
     columns: list[Iterable[object]] = [study.ids, sizes, own, *coupons.T, *(study.people[name] for name in others)]
     cells = [[_one_line(str(cell)) for cell in column] for column in columns]
@@ -170,7 +170,3 @@ def _no_clash(study: Study, names: Sequence[str]) -> None:
 
 def _one_line(text: str) -> str:
     return re.sub(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text).strip()
-
-
-def _one_word(text: str) -> str:
-    return re.sub(r"\s+", ".", text.strip())

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.trees import NOBODY, Trees, trees_of
+from peerfront.foundation.recruitment_trees import NOBODY, Trees, trees_of
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

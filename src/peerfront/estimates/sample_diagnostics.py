@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peerfront.estimates.estimators import RDS_II, Impossible, Weighted, estimators_for
 from peerfront.estimates.recruitment_chain import Pairs, expected_by_wave, irreducible, stationary
 from peerfront.estimates.sample import UNKNOWN, Ints, Outcome, Replicates, Sample, the_sample
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 POINTS = 100  # of a curve
 MOST_TREES = 8

@@ -12,8 +12,8 @@ everything, and another discount trains for that discount only.
 
 import json
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -183,11 +183,9 @@ def reproduce(
         return _reproduced(plan, folder, workers or Workers(), progress or silent)
 
 
-@contextmanager
-def claimed_folder_of(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> Iterator[None]:
+def claimed_folder_of(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> AbstractContextManager[None]:
     """Hold the folder of a reproduction while it is made; one that cannot be used is refused at once."""
-    with claimed_folder(folder, lambda: check_folder(plan, folder, overwrite=overwrite), (STORE,)):
-        yield
+    return claimed_folder(folder, lambda: check_folder(plan, folder, overwrite=overwrite), (STORE,))
 
 
 def _reproduced(plan: ReproductionPlan, folder: Path, workers: Workers, tell: Progress) -> Reproduction:

@@ -13,8 +13,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -49,11 +48,9 @@ class ResultFolder:
         self.parts = self.path / PARTS
         self._settings = _settings(comparison)
 
-    @contextmanager
-    def claimed(self, *, resume: bool, overwrite: bool) -> Iterator[None]:
+    def claimed(self, *, resume: bool, overwrite: bool) -> AbstractContextManager[None]:
         """Hold the folder while the comparison runs; one that cannot be used is refused at once."""
-        with claimed_folder(self.path, lambda: self.check(resume=resume, overwrite=overwrite), (PARTS,)):
-            yield
+        return claimed_folder(self.path, lambda: self.check(resume=resume, overwrite=overwrite), (PARTS,))
 
     def check(self, *, resume: bool, overwrite: bool) -> None:
         """Refuse a folder that cannot hold this comparison, saying why; touches nothing."""
@@ -195,12 +192,7 @@ def restored_result(stored: Stored, task: Task, episodes: int) -> TaskResult:
     """The result `stored_result` wrote: of this task, with this number of episodes."""
     prepared = stored.texts("prepared")
     if len(prepared) not in (1, len(task.discounts)):
-        raise DataFileError(
-            "result_store.other_number_of_policies",
-            place=stored.place,
-            prepared=len(prepared),
-            discounts=len(task.discounts),
-        )
+        raise ValueError(f"{len(prepared)} policies were prepared for {len(task.discounts)} discounts")
     numbers = range(len(prepared))
     if task.policy == BOUND:
         bounds = tuple(stored.array(f"bound_{n}", (episodes,), finite=False) for n in numbers)
@@ -219,7 +211,7 @@ def _trajectories(stored: Stored, number: int, episodes: int) -> Trajectories:
         stored.array(f"{name}_{number}", (episodes, last), np.int32) for name in ("recruits", "spend", "frontier")
     ]
     if any((counts < 0).any() for counts in (rounds, *by_round)) or not np.isin(ending, list(Ending)).all():
-        raise DataFileError("result_store.impossible_number", place=stored.place)
+        raise ValueError("a number of people, coupons or rounds is impossible")
     recruits, spend, frontier = by_round
     return Trajectories(recruits, spend, frontier, rounds, ending)
 

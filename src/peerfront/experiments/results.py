@@ -6,7 +6,7 @@ Student's t with (draws - 1) degrees of freedom.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import combinations
@@ -257,11 +257,4 @@ def differences(episodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _estimate_columns(of: Estimate, group: pd.DataFrame) -> dict[str, float | int]:
-    return {
-        "mean": of.mean,
-        "standard_error": of.standard_error,
-        "low": of.low,
-        "high": of.high,
-        "draws": int(group["draw"].nunique()),
-        "episodes": len(group),
-    }
+    return {**asdict(of), "draws": int(group["draw"].nunique()), "episodes": len(group)}

@@ -16,7 +16,7 @@ from peerfront.data.schema_file import read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study, history_of
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.simulation.demo_study import demo_study
 from peerfront.simulation.study_like import StudyWorld, StudyWorldSettings, study_like
 

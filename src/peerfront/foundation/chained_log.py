@@ -52,7 +52,8 @@ class ChainedLog:
             added.append((json.loads(json.dumps(dict(entry))), head))
         content = "".join(f"{line}\n" for line in lines).encode()
         try:
-            with _opened(self.path) as file:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # for its owner alone if it is new
+            with os.fdopen(descriptor, "r+b", buffering=0) as file:
                 file.truncate(self._whole)
                 file.seek(self._whole)
                 try:
@@ -112,8 +113,3 @@ def one_spelling(entry: Mapping[str, Any]) -> bytes:
 def _digest(entry: Mapping[str, Any]) -> str:
     """16 hexadecimal digits of the SHA-256 of an entry in one spelling: short enough to be compared by eye."""
     return hashlib.sha256(one_spelling(entry)).hexdigest()[:16]
-
-
-def _opened(path: Path) -> Any:
-    """The file to be added to, made for its owner alone if there is none."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)

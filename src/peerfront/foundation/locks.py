@@ -10,7 +10,6 @@ still going, and nothing of anybody else's, is ever removed.
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from hashlib import blake2b
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from uuid import uuid4
@@ -144,19 +144,13 @@ def _try_to_hold(descriptor: int) -> bool:
 
 
 def _hold(descriptor: int) -> None:
-    try:
+    with contextlib.suppress(ImportError):
         import fcntl
-    except ImportError:
-        _hold_on_windows(descriptor)
-    else:
+
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _hold_on_windows(descriptor: int) -> None:
-    import importlib
-
+        return
     try:
-        msvcrt = importlib.import_module("msvcrt")
+        msvcrt = import_module("msvcrt")
     except ImportError:
         raise OSError(errno.ENOLCK, "no locks here") from None
     os.lseek(descriptor, _BEYOND, os.SEEK_SET)
@@ -242,4 +236,4 @@ def _has_ended(named: re.Match[str], file: Path) -> bool:
 
 
 def _machine() -> str:
-    return hashlib.blake2b(socket.gethostname().encode(), digest_size=3).hexdigest()
+    return blake2b(socket.gethostname().encode(), digest_size=3).hexdigest()

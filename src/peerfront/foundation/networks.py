@@ -13,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf
 
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.randomness import named_key
 from peerfront.foundation.settings import among, check_fields, not_negative, one_of, one_or_more, step_size, truth
-from peerfront.foundation.stored import Stored, restored_layers, stored_layers
+from peerfront.foundation.stored import Stored
 
 if TYPE_CHECKING:
     import torch
 
 Rows = NDArray[np.float32]
 ACTIVATIONS = ("relu", "gelu")
+_LARGEST_WEIGHT = 1e6  # so that what passes through several layers stays finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +48,23 @@ class FrozenNetwork:
         return sums
 
     def stored(self) -> Stored:
-        return stored_layers(zip(self.weights, self.biases, strict=True))
+        weights = {f"weights {n}": weight for n, weight in enumerate(self.weights)}
+        return Stored({}, {**weights, **{f"biases {n}": bias for n, bias in enumerate(self.biases)}})
 
     @classmethod
     def restored(cls, stored: Stored, inputs: int, outputs: int, activation: str = "relu") -> "FrozenNetwork":
-        layers = restored_layers(stored, inputs, outputs)
-        return cls(tuple(weight for weight, _ in layers), tuple(bias for _, bias in layers), activation)
+        """The network that was stored: each layer takes what the one before gives, from `inputs` to `outputs`."""
+        weights: list[Rows] = []
+        biases: list[Rows] = []
+        widths = [inputs]
+        while (name := f"weights {len(weights)}") in stored.arrays:
+            weights.append(stored.array(name, (widths[-1], None), np.float32, largest=_LARGEST_WEIGHT))
+            widths.append(weights[-1].shape[1])
+            name = f"biases {len(biases)}"
+            biases.append(stored.array(name, (widths[-1],), np.float32, largest=_LARGEST_WEIGHT))
+        if not weights or widths[-1] != outputs:
+            raise DataFileError("stored_fit.layers", place=stored.place, widths=widths, outputs=outputs)
+        return cls(tuple(weights), tuple(biases), activation)
 
 
 def row_by_row(rows: Rows, weights: Rows) -> Rows:

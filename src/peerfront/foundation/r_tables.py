@@ -159,16 +159,10 @@ class _Reader:
         if kind == _SYMBOL:
             self.known.append(self.item())
             return self.known[-1]
-        if kind in _NAMED_ENVIRONMENT:
+        if kind == _ENVIRONMENT or kind in _NAMED_ENVIRONMENT:
             self.integer()
             self.known.append(None)
-            for _ in range(self.length()):
-                self.item()
-            return None
-        if kind == _ENVIRONMENT:
-            self.integer()
-            self.known.append(None)
-            for _ in range(4):
+            for _ in range(4 if kind == _ENVIRONMENT else self.length()):
                 self.item()
             return None
         if kind in _CHAINS:
@@ -190,10 +184,8 @@ class _Reader:
 
     def vector(self, kind: int) -> list[Any]:
         if kind in (_LOGICAL, _INTEGER):
-            values = self.array(">i4", 4).tolist()
-            if kind == _LOGICAL:
-                return [None if value == _NA_INTEGER else bool(value) for value in values]
-            return [None if value == _NA_INTEGER else value for value in values]
+            plain = bool if kind == _LOGICAL else int
+            return [None if value == _NA_INTEGER else plain(value) for value in self.array(">i4", 4).tolist()]
         if kind == _REAL:
             numbers = self.array(">f8", 8)
             return [None if np.isnan(number) else float(number) for number in numbers]
@@ -232,6 +224,7 @@ class _Reader:
             has_attributes, has_tag = bool(flags & 0x200), bool(flags & 0x400)
 
     def attributes(self) -> dict[str, RObject]:
+        """Read a chain of attributes; those that are no data are left out."""
         item = self.item()
         pairs = item.value if isinstance(item, RObject) else []
         return {name: value for name, value in pairs if isinstance(value, RObject)}
@@ -240,9 +233,7 @@ class _Reader:
         """Read a vector that R wrote in short: numbers from one to another, texts made of numbers, or one wrapped."""
         kind = self.item()
         name = kind.value[0][1] if isinstance(kind, RObject) and kind.value else ""
-        state, attributes = self.item(), self.item()
-        pairs = attributes.value if isinstance(attributes, RObject) else []
-        own_attributes = {key: value for key, value in pairs if isinstance(value, RObject)}
+        state, own_attributes = self.item(), self.attributes()
         if name in ("compact_intseq", "compact_realseq"):
             size, first, step = (int(number) for number in state.value)
             if size > LARGEST_UNPACKED // 8:

@@ -9,7 +9,7 @@ five first, and from categories that at least five people share.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,7 +21,6 @@ from peerfront.foundation.messages import note
 
 T = TypeVar("T")
 _LARGEST = 1e12  # numbers of any array: budgets and the like stay far below
-_LARGEST_WEIGHT = 1e6  # weights of networks, so that what passes through several layers stays finite
 _APART = "/"  # between the name of a part and the name of its array
 
 
@@ -122,27 +121,6 @@ class Stored:
         if finite and (np.abs(array) > largest).any():
             raise DataFileError("stored_fit.too_large", place=self.place, name=name, largest=largest)
         return array
-
-
-def stored_layers(layers: Iterable[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> Stored:
-    """Layers of a network: weights [inputs, outputs] and biases [outputs] of each."""
-    pairs = list(enumerate(layers))
-    weights = {f"weights {n}": weight for n, (weight, _) in pairs}
-    return Stored({}, {**weights, **{f"biases {n}": bias for n, (_, bias) in pairs}})
-
-
-def restored_layers(stored: Stored, inputs: int, outputs: int) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """The layers `stored_layers` put down: each takes what the one before gives, from `inputs` to `outputs`."""
-    widths: list[int] = [inputs]
-    layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]] = []
-    while (name := f"weights {len(layers)}") in stored.arrays:
-        weight = stored.array(name, (widths[-1], None), np.float32, largest=_LARGEST_WEIGHT)
-        widths.append(weight.shape[1])
-        biases = stored.array(f"biases {len(layers)}", (widths[-1],), np.float32, largest=_LARGEST_WEIGHT)
-        layers.append((weight, biases))
-    if not layers or widths[-1] != outputs:
-        raise DataFileError("stored_fit.layers", place=stored.place, widths=widths, outputs=outputs)
-    return layers
 
 
 _KINDS = {

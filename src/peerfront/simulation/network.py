@@ -241,27 +241,6 @@ class ReferralSample:
     coupons: NDArray[np.int64]  # [people], coupons given out; -1 for people who were never interviewed
 
 
-@dataclass(eq=False)
-class _Tree:
-    """Who has come so far in one study."""
-
-    place: NDArray[np.int64]  # [members], place in the sample; _NOBODY for those who have not come
-    members: list[int]
-    recruiter: list[int]
-    coupons: list[int]
-
-    def join(self, member: int, recruiter: int) -> None:
-        self.place[member] = len(self.members)
-        self.members.append(member)
-        self.recruiter.append(recruiter)
-        self.coupons.append(_NOBODY)
-
-    def sample(self, people: int | None) -> ReferralSample:
-        return ReferralSample(
-            *(np.array(column[:people], dtype=np.int64) for column in (self.members, self.recruiter, self.coupons))
-        )
-
-
 def network_studies(
     world: NetworkWorld, policy: Policy, rules: Rules, luck: Luck, people: int | None = None
 ) -> list[ReferralSample]:
@@ -272,23 +251,26 @@ def network_studies(
     """
     if people is not None and people < rules.people:
         raise SettingError("network_world.sample_below_seeds", people=people, seeds=rules.people)
-    n_members = len(world.society)
-    trees = [_Tree(np.full(n_members, _NOBODY), [], [], []) for _ in range(len(luck))]
+    place = np.full((len(luck), len(world.society)), _NOBODY)  # [studies, members], place in the sample
+    samples: list[list[list[int]]] = [[[], [], []] for _ in range(len(luck))]  # members, recruiter, coupons
+
+    def join(study: int, member: int, recruiter: int) -> None:
+        place[study, member] = len(samples[study][0])
+        for column, value in zip(samples[study], (member, recruiter, _NOBODY), strict=True):
+            column.append(value)
 
     def watch(played: Round) -> None:
         crowd, members = played.crowd, played.crowd.members
         next_members = played.referrals.next_crowd.members
         assert members is not None, "people of a network are its members"
         assert next_members is not None, "people of a network are its members"
-        episodes = crowd.episode.tolist()
-        for episode, member, coupons in zip(episodes, members.tolist(), played.coupons.tolist(), strict=True):
-            tree = trees[episode]
-            if tree.place[member] == _NOBODY:
-                tree.join(member, _NOBODY)  # a seed
-            tree.coupons[tree.place[member]] = coupons
+        studies = crowd.episode.tolist()
+        for study, member, coupons in zip(studies, members.tolist(), played.coupons.tolist(), strict=True):
+            if place[study, member] == _NOBODY:
+                join(study, member, _NOBODY)  # a seed
+            samples[study][2][place[study, member]] = coupons
         for parent, member in zip(played.referrals.parent.tolist(), next_members.tolist(), strict=True):
-            tree = trees[episodes[parent]]
-            tree.join(member, int(tree.place[members[parent]]))
+            join(studies[parent], member, int(place[studies[parent], members[parent]]))
 
     rollout(world, policy, rules, luck, watch=watch)
-    return [tree.sample(people) for tree in trees]
+    return [ReferralSample(*(np.array(column[:people], dtype=np.int64) for column in columns)) for columns in samples]

@@ -21,7 +21,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import between, check_fields, whole_number
 from peerfront.problem import OffspringModel
-from peerfront.simulation.society import Society
+from peerfront.simulation.society import Society, neighbours
 
 OUTCOME, GROUP = "outcome", "group"
 YES, NO = "yes", "no"
@@ -301,8 +301,4 @@ def _rewired(society: Society, has: NDArray[np.bool_], too_many: float, rng: np.
 
 def _society(schema: Schema, codes: Codes, ties: NDArray[np.int64]) -> Society:
     """A society of these people and ties; it is known by the schema's fields alone."""
-    both = np.concatenate([ties, ties[:, ::-1]])
-    both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
-    degrees = np.bincount(both[:, 0], minlength=len(codes))
-    first = np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64)
-    return Society(schema, codes, tuple(str(number + 1) for number in range(len(codes))), first, both[:, 1].copy())
+    return Society(schema, codes, tuple(str(number + 1) for number in range(len(codes))), *neighbours(ties, len(codes)))

@@ -54,23 +54,24 @@ class Society:
             raise SettingError("network_world.taken_name", name=NETWORK_SIZE)
         if not len(ids):
             raise SettingError("network_world.nobody")
-        both = np.concatenate([ties, ties[:, ::-1]]) if len(ties) else np.zeros((0, 2), dtype=np.int64)
-        both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
-        degrees = np.bincount(both[:, 0], minlength=len(ids))
+        first, acquaintances = neighbours(ties, len(ids))
         fields = [Field(name, categories_in(column)) for name, column in attributes.items()]
         fields.append(Field(NETWORK_SIZE, _band_names()))
         columns = [
             [field.code_of[value] for value in column]
             for field, column in zip(fields, attributes.values(), strict=False)
         ]
-        columns.append((np.searchsorted(BANDS, degrees, side="right") - 1).tolist())
-        return cls(
-            schema=Schema(tuple(fields)),
-            covariates=np.array(columns, dtype=np.int16).T.copy(),
-            ids=tuple(ids),
-            first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64),
-            acquaintances=both[:, 1].copy(),
-        )
+        columns.append((np.searchsorted(BANDS, np.diff(first), side="right") - 1).tolist())
+        covariates = np.array(columns, dtype=np.int16).T.copy()
+        return cls(Schema(tuple(fields)), covariates, tuple(ids), first, acquaintances)
+
+
+def neighbours(ties: NDArray[np.int64], people: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`Society.first` and `Society.acquaintances` of ties, [ties, 2]; direction and repetition do not matter."""
+    both = np.concatenate([ties, ties[:, ::-1]]) if len(ties) else np.zeros((0, 2), dtype=np.int64)
+    both = np.unique(both[both[:, 0] != both[:, 1]], axis=0)
+    degrees = np.bincount(both[:, 0], minlength=people)
+    return np.concatenate([[0], np.cumsum(degrees)]).astype(np.int64), both[:, 1].copy()
 
 
 def _band_names() -> tuple[str, ...]:

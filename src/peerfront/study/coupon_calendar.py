@@ -12,8 +12,8 @@ from peerfront.data.study import Study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import FEWEST, rounded_count
-from peerfront.foundation.trees import NOBODY
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
 from peerfront.models.returns.return_times import ReturnTimes, private_returns
 from peerfront.problem import ResponseModel

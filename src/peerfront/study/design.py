@@ -21,7 +21,7 @@ from peerfront.foundation.files import write_text
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import DONE, Progress, Readable, note, part_of, printed, silent
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.simulation.network import ReferralSample, network_studies
 from peerfront.simulation.outcome_network import GROUP
 from peerfront.study.design_results import (

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 _SHUFFLES = 1000
 _TWO_SIDED = 1.959963984540054  # 97.5% quantile of the standard normal

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from peerfront.data.frontier_files import read_frontier
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_frontier, read_study
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema

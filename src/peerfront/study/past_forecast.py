@@ -23,7 +23,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.returns.coupons_seen import CouponsSeen

@@ -18,9 +18,9 @@ from peerfront.data.study_calendar import open_coupons
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import note
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import rounded_counts
 from peerfront.foundation.text_tables import read_table_file
-from peerfront.foundation.trees import NOBODY
 from peerfront.foundation.typed_values import typed_number
 
 Whole = NDArray[np.int64]

@@ -11,7 +11,7 @@ from peerfront.data.study import Study
 from peerfront.estimates.sample import UNKNOWN, Groups, Ints, Outcome, Sample
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, note, warning
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.study.decision_log import RecordedStrata
 

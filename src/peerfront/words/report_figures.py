@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from peerfront.data.study import Study
 from peerfront.foundation.pictures import COLOURS, NARROW, STYLES, label_of, new_figure, two_panels
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.shown import visible
-from peerfront.foundation.trees import NOBODY
 from peerfront.study.report_calendar import CalendarPage
 from peerfront.words.language import Text, n_coupons, say
 from peerfront.words.outlook_figures import by_date

@@ -7,7 +7,7 @@ from app_client import STUDY
 from openpyxl import Workbook
 
 import peerfront as pf
-from peerfront.data.frontier_files import read_frontier
+from peerfront.data.reading import read_frontier
 from peerfront.data.writers import write_study
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.app.app_folder import AppFolder

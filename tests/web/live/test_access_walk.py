@@ -23,7 +23,6 @@ OF_A_SITE = {"person", "code"}
 """Parameters of addresses that name something of one site."""
 SAMPLES = {
     "backup_file": {"name": "backup-20260101T000000Z.zip"},
-    "progress_picture": {"name": "people"},
 } | {page: {"number": 2} for page in ("plan_number", "plan_sheet", "change_plan", "approve_plan", "stop_plan")}
 """What addresses of some pages name; otherwise it is ana, her coupon, and number 1."""
 

@@ -55,7 +55,7 @@ def test_an_export_has_the_same_tree_whatever_happened(data) -> None:
         study.days(data.draw(st.sampled_from((0, 0, 0.3, 1))))
     if not models.Person.objects.exists():
         return
-    table = study_table()
+    table, _ = study_table()
     recorded = dict(models.Person.objects.values_list("person", "recruiter_id"))
     usable = models.Coupon.objects.exclude(holder=None).filter(voided_at=None).count()
     for read in (live_study(table), study_from_table(table)):

@@ -455,7 +455,7 @@ def test_the_export_is_downloaded_and_noted_and_has_no_contacts(study) -> None:
     page = analyst.get("/export/")
     response = analyst.post("/export/file/", {"key": key_of(page)})
     assert response["Content-Disposition"].startswith("attachment")
-    with zipfile.ZipFile(BytesIO(response.content)) as archive:
+    with zipfile.ZipFile(BytesIO(response.getvalue())) as archive:
         assert {"study.csv", "schema.toml", "decisions.csv", "README.txt"} <= set(archive.namelist())
         assert b"Lopes" not in b"".join(archive.read(name) for name in archive.namelist())
     assert '"export"' in notes()[-1]

@@ -312,7 +312,7 @@ def test_differences_between_plans(before, now, expected) -> None:
 def test_a_curve_has_the_plan_on_it_and_loses_nothing_there() -> None:
     curve = curve_of([(number, 10.0 - (number - 20) ** 2 / 100) for number in range(60)], 20)
     assert curve.planned.fewer == 0
-    assert (curve.least, curve.most) == (0, 59)
+    assert (curve.spends[0].coupons, curve.spends[-1].coupons) == (0, 59)
     assert sum(each.in_short for each in curve.spends) <= 14
     assert curve.spends[0].fewer == pytest.approx(4.0)
     assert len(curve.points.split()) == 60

@@ -23,7 +23,7 @@ from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Reason as StoredReason
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.study_state import standing_of
-from peerfront.web.live.exporting import live_study, study_table
+from peerfront.web.live.exporting import live_study
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import arrival_plans
 from peerfront.web.live.planning import planning_jobs as jobs
@@ -121,7 +121,7 @@ def test_a_model_under_the_name_of_another_is_refused(going, planned) -> None:  
 def test_the_number_for_one_is_that_of_a_whole_plan_for_this_person(going) -> None:
     """With open coupons and without, for several budgets and limits, to the last bit of the probability."""
     model = _model()
-    study = live_study(study_table())
+    study = live_study()
     codes = codes_of(SETTINGS, model.schema, [(ANSWERS, 12), ((("gender", "male"),), 2), ((), None)])
     coming = None
     if model.fit.returns is not None:
@@ -144,7 +144,7 @@ def test_open_coupons_are_those_of_the_exported_study(going) -> None:
     model, today = _model(), today_of(SETTINGS, timezone.now())
     assert model.fit.returns is not None
     sites = model.fit.returns.sites
-    exported = standing_of(live_study(study_table()).as_of(today), model.schema, model.fit.returns).open
+    exported = standing_of(live_study().as_of(today), model.schema, model.fit.returns).open
     plan = DatabaseRecords().plan(DatabaseRecords().study().approved_plan)
     read = open_holders(SETTINGS, model.schema, sites, today, replace(plan, plan=0, round=None))
 
@@ -199,7 +199,7 @@ def test_there_is_no_number_where_there_is_nothing_to_decide(going, planned) -> 
     KeptModel(planned.plan.model).artifact.rename(KeptModel(planned.plan.model).folder / "away")
     from peerfront.web.live.planning import kept_models
 
-    kept_models._loaded.clear()
+    kept_models._load.cache_clear()
     assert arrival_plans.plan_for_one(late) is None, "its model is missing"
     refused = going.ask(IssueCoupons(late))
     assert isinstance(refused, Refused)
@@ -214,7 +214,7 @@ def test_a_model_that_was_harmed_gives_no_number_and_no_fault(going, planned) ->
     person = going.came("new1")
     weights = next(KeptModel(planned.plan.model).artifact.glob("*.safetensors"))
     weights.write_bytes(weights.read_bytes()[:-7])
-    kept_models._loaded.clear()
+    kept_models._load.cache_clear()
     assert arrival_plans.plan_for_one(person) is None
 
 

@@ -23,7 +23,7 @@ from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import arrival_plans, kept_models, making
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel
-from peerfront.web.live.planning.making import Proposal, propose
+from peerfront.web.live.planning.making import propose
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Member, Role
@@ -396,5 +396,5 @@ def test_who_got_coupons_or_withdrew_while_the_plan_was_made_is_left_out_of_it()
     study.do(WithdrawPerson("cleo", True, "asked to"))
     lines = tuple(PlannedCoupons(name, 1, "", 1.0, "as the plan says") for name in ("ben", "cleo", "dora"))
     member = Member(coordinator, Role.COORDINATOR, None)
-    number = propose(Proposal("model-1", 1, lines), member, "k", read_at)
+    number = propose(ProposePlan("model-1", 1, lines), member, "k", read_at)
     assert [line.person for line in DatabaseRecords().plan_lines(number)] == ["dora"]

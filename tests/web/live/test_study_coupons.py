@@ -179,7 +179,7 @@ def test_codes_of_another_system_have_pages_too() -> None:
     client = study.client(Role.COORDINATOR)
     for code in codes:
         page = client.get(reverse("coupon", args=[code]))
-        assert page.context["code"] == code
+        assert page.context["coupon"].code == code
         assert page.context["life"][-1].what == "Imported ana."
         address = reverse("void_coupon", args=[code])
         assert client.post(address, {"key": _key(client.get(address)), "why": "old"}).status_code == 302

@@ -10,7 +10,7 @@ from peerfront.web.live.exporting import live_study
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.estimates_page import EstimateOrder, job_for
+from peerfront.web.live.screens.estimates_page import job_for
 
 
 def _key(answer) -> str:
@@ -27,7 +27,7 @@ def test_a_page_estimates_as_the_command_does_and_the_audit_notes_it() -> None:
     study = PlayedStudy().play(weeks=6)
     client = study.client(Role.ANALYST)
     sent = _asked(client, by="gender", population="5000")
-    order = EstimateOrder("hiv", "gender", 5000)
+    order = {"outcome": "hiv", "by": "gender", "population": "5000"}
     key = sent.headers["Location"].split("asked=")[1]
     assert job_for(key, order, wait=120).ended.is_set()
     page = client.get(sent.headers["Location"])
@@ -49,7 +49,7 @@ def test_what_cannot_be_estimated_is_said() -> None:
     study = PlayedStudy()
     client = study.client(Role.COORDINATOR)
     sent = _asked(client)
-    assert job_for(sent.headers["Location"].split("asked=")[1], EstimateOrder("hiv"), wait=60).ended.is_set()
+    assert job_for(sent.headers["Location"].split("asked=")[1], {"outcome": "hiv"}, wait=60).ended.is_set()
     text = client.get(sent.headers["Location"]).content.decode()
     assert "It cannot be estimated." in text
     assert "Nobody takes part yet" in text
@@ -71,7 +71,7 @@ def test_a_part_of_the_page_says_when_it_is_done() -> None:
     study = PlayedStudy().play(weeks=4)
     client = study.client(Role.ANALYST)
     address = _asked(client, outcome="age").headers["Location"]
-    job_for(address.split("asked=")[1], EstimateOrder("age"), wait=60)
+    job_for(address.split("asked=")[1], {"outcome": "age"}, wait=60)
     part = client.get(address, headers={"X-Part": "yes"}).content.decode()
     assert "data-done" in part
     assert "<html" not in part

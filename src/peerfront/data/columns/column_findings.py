@@ -8,7 +8,6 @@ people who wait now. Names are recognised by their words; what a name leaves ope
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -23,7 +22,7 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note, warning
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
 
 
@@ -253,12 +252,12 @@ class Vetted:
     """Columns that predict too well and are used because the schema says so."""
 
 
-def vetted(study: Study, schema: StudySchema, findings: Mapping[str, Finding] | None = None) -> Vetted:
+def vetted(study: Study, schema: StudySchema) -> Vetted:
     """Leave out what a schema names and does not say `use = true` of; refuse columns that are the outcome.
 
     Columns that the schema leaves out anyway are not looked at.
     """
-    findings = column_findings(study) if findings is None else findings
+    findings = column_findings(study)
     reasons: dict[str, Message] = {}
     notes: list[Message] = []
     accepted: list[str] = []
@@ -269,13 +268,9 @@ def vetted(study: Study, schema: StudySchema, findings: Mapping[str, Finding] | 
             continue
         if finding.against is Against.OUTCOME or (finding.against is Against.IMPLAUSIBLE and not rule.use):
             implausible = finding.against is Against.IMPLAUSIBLE
-            raise DataFileError(
-                "column_reasons.refused_unless_known" if implausible else "column_reasons.refused",
-                schema=schema.source,
-                column=rule.name,
-                source=study.source,
-                reason=finding.reason,
-            )
+            code = "column_reasons.refused_unless_known" if implausible else "column_reasons.refused"
+            of_column = {"column": rule.name, "reason": finding.reason}
+            raise DataFileError(code, schema=schema.source, source=study.source, **of_column)
         if not rule.use:
             reasons[rule.name] = finding.reason
         elif finding.against is Against.SENSITIVE:

@@ -25,7 +25,7 @@ from peerfront.data.columns.counting_noise import (
 from peerfront.data.study import Study
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 MATCH = 0.97
 """Share of people for whom columns add up to a fact, from which on there are only typing errors between them."""
@@ -51,8 +51,6 @@ class Leak:
     reason: Message
     certain: bool
     """Whether it is the outcome itself, which nobody can want to use; otherwise it predicts too well to be true."""
-    others: tuple[str, ...] = ()
-    """Columns that it does so together with."""
 
 
 def find_leaks(study: Study, left_out: Collection[str] = ()) -> dict[str, Leak]:
@@ -173,26 +171,23 @@ def _sums(recruits: Codes, coupons: Codes, columns: Mapping[str, ColumnValues]) 
             if sign:
                 for name, other in ((first, second), (second, first)):
                     code = "column_reasons.adds_up" if sign == "+" else "column_reasons.differs_by"
-                    leaks[name] = Leak(note(code, others=[other], fact=what), certain=True, others=(other,))
+                    leaks[name] = Leak(note(code, others=[other], fact=what), certain=True)
     left = [name for name in names if name not in leaks]
     family = _family(recruits, {name: table[name] for name in left})
     for name in family:
-        others = tuple(other for other in family if other != name)
+        others = [other for other in family if other != name]
         code = "column_reasons.adds_up_with_many" if len(others) > 3 else "column_reasons.adds_up"
         reason = note(code, others=others[:3], fact=note("tree_facts.recruits"))
-        leaks[name] = Leak(reason, certain=True, others=others)
+        leaks[name] = Leak(reason, certain=True)
     return leaks
 
 
 def _adds_up(first: Numbers, second: Numbers, fact: Codes) -> str:
     """Return "+" or "-" if two columns make a fact, up to a constant; "" if not."""
-    for sign, others in (("+", second), ("-", -second)):
-        for turned in (1, -1) if sign == "-" else (1,):
-            # A few people show that most pairs make nothing.
-            if _constant((turned * (first + others) - fact)[:_GLANCE]) > MATCH / 2 and (
-                _constant(turned * (first + others) - fact) >= MATCH
-            ):
-                return sign
+    for sign, combined in (("+", first + second), ("-", first - second), ("-", second - first)):
+        # A few people show that most pairs make nothing.
+        if _constant((combined - fact)[:_GLANCE]) > MATCH / 2 and _constant(combined - fact) >= MATCH:
+            return sign
     return ""
 
 
@@ -271,7 +266,7 @@ def _pairs(
             shuffled = _crossed(noise, parted[other], named_generator("pairs", name).permutation(parted[name]))
             if _adds(evidence, shuffled.explained, shuffled.noise_left, share, len(left) == 2):
                 reason = _too_well(evidence.why_of(note("column_reasons.with_other", other=other)))
-                leaks[name] = Leak(reason, certain=False, others=(other,))
+                leaks[name] = Leak(reason, certain=False)
     return leaks
 
 

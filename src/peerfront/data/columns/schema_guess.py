@@ -15,38 +15,15 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import categories_in
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.settings import at_least, check_fields, proportion
 from peerfront.foundation.stored import FEWEST
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 OTHER = "other"
+_MOST_CATEGORIES = 20  # a column with more common values is left out
+_MOST_NUMBERS = 8  # numbers with more different values are cut into bands
+_BANDS = 4  # bands of about as many people each
+_RARE_PEOPLE, _RARE_SHARE = 5, 0.02  # a value of fewer people than both joins `other`; in a small study nothing is rare
 _IDENTIFIER_PEOPLE = 50  # people from whom on whole numbers that all differ are an identifier, not a measurement
-
-
-@dataclass(frozen=True)
-class GuessSettings:
-    """When a column becomes categories, bands, or is left out."""
-
-    most_categories: int = 20
-    """A column with more common values is left out."""
-    most_numbers: int = 8
-    """Numbers with more different values are cut into bands."""
-    bands: int = 4
-    """How many bands, of about as many people each."""
-    rare_people: int = 5
-    """A value of fewer people than this, and than the share below, joins `other`."""
-    rare_share: float = 0.02
-    """See rare_people; in a small study nothing is rare."""
-
-    def __post_init__(self) -> None:
-        check_fields(
-            self,
-            most_categories=at_least(1),
-            most_numbers=at_least(1),
-            bands=at_least(2),
-            rare_people=at_least(0),
-            rare_share=proportion,
-        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +35,7 @@ class Guess:
     """By the name of the column."""
 
 
-def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
+def guess_schema(study: Study) -> Guess:
     """Guess which columns tell people apart, and how; a person can edit the result.
 
     Columns that are known only afterwards or say how the data were collected are left out, and so are sensitive ones
@@ -70,7 +47,6 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
     >>> sorted(guess.reasons)  # columns left out, and why
     ['date']
     """
-    settings = settings or GuessSettings()
     findings = column_findings(study)
     fields: list[FieldRule] = []
     reasons: dict[str, Message] = {}
@@ -85,7 +61,7 @@ def guess_schema(study: Study, settings: GuessSettings | None = None) -> Guess:
         digest = hashlib.blake2b("\0".join(values).encode("utf-8", "surrogatepass")).digest()
         if reason is None and digest in seen:
             reason = note("column_reasons.same_as", column=seen[digest])
-        rule = reason or _rule(name, values, settings)
+        rule = reason or _rule(name, values)
         if isinstance(rule, Message):
             reasons[name] = rule
             exclude.append(name)
@@ -107,7 +83,7 @@ def _reading(study: Study) -> ReadSettings:
     return replace(settings, format=study.format, columns=columns, strict=False)
 
 
-def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | Message:
+def _rule(name: str, values: pd.Series) -> FieldRule | Message:
     """Return how the column becomes a field, or why it does not."""
     filled = values[values != ""]
     counts = filled.value_counts()
@@ -122,13 +98,13 @@ def _rule(name: str, values: pd.Series, settings: GuessSettings) -> FieldRule | 
             return note("column_reasons.same_for_all")
         if different == len(filled) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
             return note("column_reasons.identifier")
-        if different > settings.most_numbers:
-            return _bands(name, numbers, settings.bands)
+        if different > _MOST_NUMBERS:
+            return _bands(name, numbers)
     if len(counts) > max(0.5 * len(filled), 5):
         return note("column_reasons.free_text")
-    rare = counts[(counts < settings.rare_people) & (counts < settings.rare_share * len(values))].index
+    rare = counts[(counts < _RARE_PEOPLE) & (counts < _RARE_SHARE * len(values))].index
     common = [str(value) for value in counts.index if value not in rare and value != OTHER]
-    if len(common) > settings.most_categories:
+    if len(common) > _MOST_CATEGORIES:
         return note("column_reasons.too_many_values", n=len(counts))
     if not common:
         return note("column_reasons.all_rare", n=len(counts))
@@ -148,10 +124,10 @@ def _in_order(values: list[str]) -> tuple[str, ...]:
     return tuple(sorted(values, key=lambda value: (*lowest[value], value)))
 
 
-def _bands(name: str, numbers: np.ndarray, bands: int) -> FieldRule:
+def _bands(name: str, numbers: np.ndarray) -> FieldRule:
     """Cut numbers into bands of about as many people each."""
     whole = bool(np.all(numbers == np.floor(numbers)))
-    shares = np.arange(1, bands) / bands
+    shares = np.arange(1, _BANDS) / _BANDS
     cuts = [float(f"{cut:.4g}") if not whole else float(np.ceil(cut)) for cut in np.quantile(numbers, shares)]
     kept = sorted({cut for cut in cuts if numbers.min() < cut <= numbers.max()})
     if not kept:  # more than three quarters share the lowest value

@@ -30,17 +30,8 @@ _MIN_ROWS = 5  # fewer rows show no pattern
 _MIN_SHARE = 0.9  # of rows that must follow a pattern
 
 
-@dataclass(frozen=True)
-class Placeholders:
-    """Placeholder codes among the coupons issued."""
-
-    from_ids: NDArray[np.bool_]  # [slots], columns of codes made from the ids of people
-    codes: frozenset[str]
-    """Codes that identify nobody."""
-
-
-def find_placeholders(ids: Texts, coupons: Texts) -> Placeholders:
-    """Detect placeholder codes among the coupons issued, [people, slots]."""
+def _placeholders(ids: Texts, coupons: Texts) -> tuple[NDArray[np.bool_], frozenset[str]]:
+    """Which columns of coupons, [people, slots], hold codes made from people's ids; and codes that identify nobody."""
     prefixes = [_prefix_before_id(ids, coupons[:, slot]) for slot in range(coupons.shape[1])]
     from_ids = np.array([prefix is not None for prefix in prefixes], dtype=bool)
     if from_ids.all():  # then this is how the study numbers its real coupons
@@ -54,7 +45,7 @@ def find_placeholders(ids: Texts, coupons: Texts) -> Placeholders:
     held = held[held["code"] != ""].drop_duplicates()
     counts = held["code"].value_counts()
     codes |= {str(code) for code in counts.index[counts >= _MANY_HOLDERS]}
-    return Placeholders(from_ids, frozenset(codes))
+    return from_ids, frozenset(codes)
 
 
 def _prefix_before_id(ids: Texts, column: Texts) -> str | None:
@@ -63,16 +54,10 @@ def _prefix_before_id(ids: Texts, column: Texts) -> str | None:
     if len(filled) < max(_MIN_ROWS, int((ids != "").sum())):  # a program that makes codes makes one for everybody
         return None
     for rows in (filled[:50], filled):  # the first codes rule most columns out
-        prefixes = pd.Series([_before(str(column[i]), str(ids[i])) for i in rows], dtype=object)
-        counts = prefixes.dropna().value_counts()
+        counts = pd.Series([column[i].removesuffix(ids[i]) for i in rows if column[i].endswith(ids[i])]).value_counts()
         if not len(counts) or counts.iloc[0] < _MIN_SHARE * len(rows):
             return None
     return str(counts.index[0])
-
-
-def _before(code: str, person: str) -> str | None:
-    """Return what stands before the id in a code that ends with it."""
-    return code[: len(code) - len(person)] if code.endswith(person) else None
 
 
 @dataclass(frozen=True)
@@ -113,7 +98,7 @@ class IssuedCoupons:
 def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
     """Separate the real coupons of a listing, [people, slots], from placeholders and repetitions."""
     n_people, n_slots = coupons.shape
-    false = find_placeholders(listing.ids, coupons)
+    made_from_ids, placeholders = _placeholders(listing.ids, coupons)
     held = pd.DataFrame(
         {
             "holder": np.repeat(np.arange(n_people), n_slots),
@@ -122,12 +107,12 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         }
     )
     held = held[held["code"] != ""]
-    from_ids = held[false.from_ids[held["slot"].to_numpy(dtype=np.int64)]] if n_slots else held
+    from_ids = held[made_from_ids[held["slot"].to_numpy(dtype=np.int64)]] if n_slots else held
     real = held.drop(from_ids.index)
-    void = real["code"].isin(false.codes)
+    void = real["code"].isin(placeholders)
     faults = [
         Problem("made-from-id", None, "", note("problems.column_from_ids", column=name), name)
-        for name, is_placeholder in zip(listing.columns["coupons"], false.from_ids, strict=False)
+        for name, is_placeholder in zip(listing.columns["coupons"], made_from_ids, strict=False)
         if is_placeholder
     ]
     messages = [note("problems.placeholder", code=code) for code in real["code"][void]]
@@ -145,7 +130,7 @@ def issued_coupons(listing: Listing, coupons: Texts) -> IssuedCoupons:
         real["code"].to_numpy(dtype=object),
         from_ids["holder"].to_numpy(dtype=np.int64),
         from_ids["code"].to_numpy(dtype=object),
-        false.codes,
+        placeholders,
         tuple(faults),
     )
 

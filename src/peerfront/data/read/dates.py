@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem
 from peerfront.data.read.listing import Listing, Texts, of_people
-from peerfront.data.read.read_settings import MOST_DAYS_VALID, ReadSettings
+from peerfront.data.read.read_settings import MOST_DAYS_VALID
 from peerfront.foundation.messages import note
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
 
 Days = NDArray[np.float64]
@@ -68,9 +68,7 @@ def latest_date() -> calendar_date:
     return calendar_date.today() + _TOMORROW
 
 
-def read_dates(
-    listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[np.int64], settings: ReadSettings
-) -> Dates:
+def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[np.int64]) -> Dates:
     """Read and check the dates of everybody in a listing, given recruiters and numbers of coupons, [people]."""
     reader = _Columns(listing)
     taken_part = reader.days("date")
@@ -84,15 +82,12 @@ def read_dates(
     issue_days = np.where(issued > 0, np.floor(np.where(np.isnan(given), taken, given)), np.nan)
     with_coupon = recruiter != NOBODY
     redeemed = np.where(with_coupon, np.floor(np.where(np.isnan(came), taken, came)), np.nan)
-    problems = [*reader.problems, *_missing(listing, taken_part)]
     early = _before_recruiter(listing, recruiter, taken)
-    problems += early
-    valid, faults = _validity(listing, issue_days, expiry, settings)
-    problems += faults
+    valid, faults = _validity(listing, issue_days, expiry)
     numbered = reader.numbered or False
-    problems += _contradictions(
-        listing, recruiter, taken, issue_days, redeemed, valid, {p.row for p in early}, numbered
-    )
+    reported = {problem.row for problem in early}
+    problems = [*reader.problems, *_missing(listing, taken_part), *early, *faults]
+    problems += _contradictions(listing, recruiter, taken, issue_days, redeemed, valid, reported, numbered)
     problems += _long_after(listing, taken, numbered)
     return Dates(taken_part, issue_days, redeemed, valid, numbered, tuple(problems))
 
@@ -121,10 +116,8 @@ class _Columns:
             self.numbered = numbered
         days, unsure = read_days(texts)
         unreadable = np.flatnonzero(np.isnan(days) & filled)
-        years = {"first": FIRST_YEAR, "last": LAST_YEAR}
-        self.problems += of_people(
-            self.listing, "bad-date", unreadable, "problems.bad_date", name, value=texts, **years
-        )
+        values = {"value": texts, "first": FIRST_YEAR, "last": LAST_YEAR}
+        self.problems += of_people(self.listing, "bad-date", unreadable, "problems.bad_date", name, **values)
         if unsure:
             fault = note("problems.unsure_dates", column=name, value=texts[filled].iloc[0])
             self.problems.append(Problem("unsure-dates", None, "", fault, name))
@@ -162,9 +155,7 @@ def _before_recruiter(listing: Listing, recruiter: NDArray[np.int64], taken: Day
     return of_people(listing, "before-recruiter", early, "problems.before_recruiter", date=texts, **of_recruiter)
 
 
-def _validity(
-    listing: Listing, issue_days: Days, expiry: Days | None, settings: ReadSettings
-) -> tuple[Days, list[Problem]]:
+def _validity(listing: Listing, issue_days: Days, expiry: Days | None) -> tuple[Days, list[Problem]]:
     """For how many days everybody's coupons are valid, by date of expiry, number of days, or the settings, [people]."""
     valid = np.full(len(listing.ids), np.nan)
     faults: list[Problem] = []
@@ -181,12 +172,10 @@ def _validity(
             numbers = read_numbers(texts)
             impossible = ~((numbers >= 0.0) & (numbers <= MOST_DAYS_VALID))
             wrong = np.flatnonzero(impossible & (texts != "").to_numpy())
-            most = MOST_DAYS_VALID
-            faults += of_people(
-                listing, "bad-valid-days", wrong, "problems.bad_valid_days", name, value=texts, most=most
-            )
+            values = {"value": texts, "most": MOST_DAYS_VALID}
+            faults += of_people(listing, "bad-valid-days", wrong, "problems.bad_valid_days", name, **values)
             valid = np.where(np.isnan(valid) & ~impossible, numbers, valid)
-    usual = np.inf if settings.valid_days is None else settings.valid_days
+    usual = np.inf if listing.settings.valid_days is None else listing.settings.valid_days
     return np.where(np.isnan(issue_days), np.nan, np.where(np.isnan(valid), usual, valid)), faults
 
 

@@ -78,6 +78,7 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
     return Listing(
         source=path.name,
         format=RDSAT,
+        settings=settings,
         place="line",
         rows=np.array([number for number, _ in numbered], dtype=np.int64),
         ids=texts(frame, "id"),
@@ -169,6 +170,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     return Listing(
         source=path.name,
         format=APP,
+        settings=settings,
         place="record",
         rows=np.array(rows, dtype=np.int64),
         ids=ids,

@@ -23,7 +23,7 @@ from peerfront.data.read.coupon_codes import (
 )
 from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.foundation.messages import note
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
 _LOST_DIGITS = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")  # 1.425E+21

@@ -37,6 +37,8 @@ class Listing:
     source: str
     """Name of the file."""
     format: str
+    settings: ReadSettings
+    """Those that read the file again in the same way: with the sheet, preset and checkboxes that were found."""
     place: str
     """What its entries are called: row, line or record."""
     rows: NDArray[np.int64]  # [people], place in the file
@@ -50,6 +52,8 @@ class Listing:
     issued: NDArray[np.int64] | None = None  # [people], where a column says how many
     seed_marks: Texts | None = None  # [people], where a column says who is a seed
     problems: tuple[Problem, ...] = ()
+    steps: tuple[Message, ...] = ()
+    """What was done and assumed."""
 
 
 def each(
@@ -123,6 +127,7 @@ def list_table(table: TextTable, columns: Columns, format: str, settings: ReadSe
     return Listing(
         source=source,
         format=format,
+        settings=settings,
         place="row",
         rows=table.rows,
         ids=ids,

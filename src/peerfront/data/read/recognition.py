@@ -222,17 +222,13 @@ def _with_their_like(frame: pd.DataFrame, match: _Match, codes: list[str]) -> li
     """Add columns of coupons none of which came back: called like those found but for a number, with like codes."""
     stems = {_stem(name) for name in match.places}
     shapes = {code_shape(code) for name in match.places for code in frame[name]}
-    return [
-        name
-        for name in map(str, frame.columns)
-        if name in match.places
-        or (name in codes and name != match.column and _stem(name) in stems and _share(frame[name], shapes) > _ALIKE)
-    ]
 
+    def is_like(name: str) -> bool:
+        if name not in codes or name == match.column or _stem(name) not in stems:
+            return False
+        return float(np.mean([code_shape(code) in shapes for code in frame[name] if code])) > _ALIKE
 
-def _share(values: pd.Series, shapes: set[str]) -> float:
-    """Return the share of codes that have one of these shapes."""
-    return float(np.mean([code_shape(code) in shapes for code in values if code]))
+    return [name for name in map(str, frame.columns) if name in match.places or is_like(name)]
 
 
 def _stem(name: str) -> str:

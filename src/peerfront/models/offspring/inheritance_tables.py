@@ -106,7 +106,7 @@ def fit_inheritance(pairs: Pairs) -> InheritanceTable:
 
 
 def fit_private_inheritance(pairs: Pairs) -> InheritanceTable:
-    """Tables made from rounded counts alone (`foundation.privacy`): no count under five can be recovered from them.
+    """Tables made from rounded counts alone (`foundation.stored`): no count under five can be recovered from them.
 
     In each field recruits are like their recruiter with some chance, and otherwise like anybody (the paper's structure,
     from the totals of categories and of matches). Cells of many pairs, and the rest of their rows together, move the

@@ -1,7 +1,7 @@
 """Tables and schema of an export: formats of cells, columns of answers, decisions and coupons."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -59,11 +59,6 @@ def one_line(text: str) -> str:
 def mark(yes: bool) -> str:
     """A yes or no."""
     return "yes" if yes else "no"
-
-
-def number_text(value: float | None) -> str:
-    """A number in a few digits; empty if unknown."""
-    return "" if value is None else f"{value:.6g}"
 
 
 RECRUITER_ID = "recruiter.id"
@@ -142,51 +137,44 @@ def _field(study: Study, guessed: FieldRule, question: Question | None, *, sensi
 
 
 WITHDRAWN = "withdrawn"
+DETAILS = ("round", "date", "person", "planned", "decided", "handed_out", "decided_by", "model", "seed", "stratum",
+           "probability", "reason")  # fmt: skip
+COUPON_COLUMNS = ("coupon", "holder", "site", "issued", "first_day", "last_day", "void", "used_by", "used", "imported")
 
 
-def decision_log(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
-    """Decisions about some people in the form of the decision log that `estimate --decisions` reads."""
-    day, gone = days_of(settings), _gone()
-    rows = [
-        (
-            settings.name, day(each.at), each.round, ids[each.person_id], each.coupons, number_text(each.probability),
-            each.decided_by, _stratum(each, gone), "+".join(settings.plan_strata), f"{settings.plan_randomise:g}",
-            each.seed, each.model,
-        )
-        for each in models.Decision.objects.order_by("round", "person").iterator(chunk_size=2_000)
-        if each.person_id in ids
-    ]  # fmt: skip
-    return pd.DataFrame([tuple(map(str, row)) for row in rows], columns=list(LOG_COLUMNS), dtype=object)
+def decision_tables(ids: Mapping[str, str], settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Decisions about some people: in the form of the decision log, and with what was planned, decided and handed out.
 
-
-def decision_details(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
-    """What was planned, decided and handed out to some people, without typed reasons."""
-    day, gone = days_of(settings), _gone()
+    Typed reasons are left out. The stratum of all who withdrew is the same word, because a stratum reveals answers.
+    """
+    day = days_of(settings)
+    gone = set(models.Person.objects.exclude(withdrawn_at=None).values_list("person", flat=True))
     rows = []
     for each in models.Decision.objects.order_by("round", "person").iterator(chunk_size=2_000):
         if each.person_id not in ids:
             continue
-        typed = each.decided_by == DecidedBy.OVERRIDE
-        reason = "" if each.person_id in gone else one_line(str(reason_from_text(each.reason)))
-        rows.append(
-            {
-                "round": str(each.round),
-                "date": day(each.at),
-                "person": ids[each.person_id],
-                "planned": "" if each.planned is None else str(each.planned),
-                "decided": str(each.decided),
-                "handed_out": str(each.coupons),
-                "decided_by": each.decided_by,
-                "model": each.model,
-                "seed": str(each.seed),
-                "stratum": _stratum(each, gone),
-                "probability": number_text(each.probability),
-                "reason": "decided by the coordinator; see the audit" if typed else reason,
-            }
-        )
-    columns = ("round", "date", "person", "planned", "decided", "handed_out", "decided_by", "model", "seed", "stratum",
-               "probability", "reason")  # fmt: skip
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+        withdrew, typed = each.person_id in gone, each.decided_by == DecidedBy.OVERRIDE
+        reason = "" if withdrew else one_line(str(reason_from_text(each.reason)))
+        row = {
+            "study": settings.name,
+            "round": each.round,
+            "date": day(each.at),
+            "person": ids[each.person_id],
+            "planned": "" if each.planned is None else each.planned,
+            "decided": each.decided,
+            "handed_out": each.coupons,
+            "coupons": each.coupons,
+            "decided_by": each.decided_by,
+            "model": each.model,
+            "seed": each.seed,
+            "stratum": WITHDRAWN if each.stratum and withdrew else one_line(each.stratum),
+            "strata": "+".join(settings.plan_strata),
+            "randomise": f"{settings.plan_randomise:g}",
+            "probability": "" if each.probability is None else f"{each.probability:.6g}",
+            "reason": "decided by the coordinator; see the audit" if typed else reason,
+        }
+        rows.append({name: str(value) for name, value in row.items()})
+    return _frame(rows, LOG_COLUMNS), _frame(rows, DETAILS)
 
 
 def coupon_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
@@ -213,23 +201,20 @@ def coupon_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
                 "imported": mark(each.imported),
             }
         )
-    columns = ("coupon", "holder", "site", "issued", "first_day", "last_day", "void", "used_by", "used", "imported")
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+    return _frame(rows, COUPON_COLUMNS)
 
 
 def withdrawn_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
     """The people who withdrew, and when."""
     day = days_of(settings)
     gone = models.Person.objects.exclude(withdrawn_at=None).order_by("withdrawn_at", "person")
-    rows = [(ids[each.person], day(each.withdrawn_at)) for each in gone if each.person in ids and each.withdrawn_at]
-    return pd.DataFrame(rows, columns=["id", "withdrawn"], dtype=object)
+    rows = [
+        {"id": ids[each.person], "withdrawn": day(each.withdrawn_at)}
+        for each in gone
+        if each.person in ids and each.withdrawn_at
+    ]
+    return _frame(rows, ("id", "withdrawn"))
 
 
-def _gone() -> set[str]:
-    """The ids of people who withdrew."""
-    return set(models.Person.objects.exclude(withdrawn_at=None).values_list("person", flat=True))
-
-
-def _stratum(decision: models.Decision, gone: set[str]) -> str:
-    """A person's stratum; the same word for all who withdrew, because a stratum reveals answers."""
-    return WITHDRAWN if decision.stratum and decision.person_id in gone else one_line(decision.stratum)
+def _frame(rows: list[dict[str, str]], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(columns), dtype=object)

@@ -46,8 +46,7 @@ from peerfront.web.live.export_tables import (
     code_text,
     coupon_table,
     days_of,
-    decision_details,
-    decision_log,
+    decision_tables,
     export_schema,
     mark,
     one_line,
@@ -81,14 +80,15 @@ class StudyFiles:
 def write_study(folder: Path) -> StudyFiles:
     """Write the study into a folder, replacing files of the same names. Only their owner can read them."""
     files, settings = StudyFiles(folder), study_settings()
-    table, people = _table_and_ids(settings)
+    table, people = study_table()
     study = live_study(table)
     make_folder(folder)
     write_csv(files.study, csv_text(table), private=True)
     schema, reasons = export_schema(study, settings, answer_columns(settings, ()))
     write_text(files.schema, schema_text(schema, reasons, files.study.name), private=True)
-    write_csv(files.decisions, csv_text(decision_log(people, settings)), private=True)
-    write_csv(files.decision_details, csv_text(decision_details(people, settings)), private=True)
+    decisions, details = decision_tables(people, settings)
+    write_csv(files.decisions, csv_text(decisions), private=True)
+    write_csv(files.decision_details, csv_text(details), private=True)
     write_csv(files.coupons, csv_text(coupon_table(people, settings)), private=True)
     write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
     today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))
@@ -100,7 +100,7 @@ def write_study(folder: Path) -> StudyFiles:
 def live_study(table: pd.DataFrame | None = None) -> Study:
     """The study as `read_study` would read its files; with the `table` of `study_table` if there is one already."""
     settings = study_settings()
-    table = study_table() if table is None else table
+    table = study_table()[0] if table is None else table
     if table.empty:
         raise DataFileError("live_export.nobody")
     return study_from_table(table, reading_of(settings, tuple(table.columns)), "study.csv")
@@ -127,13 +127,9 @@ def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def study_table() -> pd.DataFrame:
-    """One row for each person in the order in which they came, as texts; "" if unknown."""
-    return _table_and_ids(study_settings())[0]
-
-
-def _table_and_ids(settings: Settings) -> tuple[pd.DataFrame, Mapping[str, str]]:
-    """The table, and the exported id of each person."""
+def study_table() -> tuple[pd.DataFrame, Mapping[str, str]]:
+    """One row for each person in the order in which they came, as texts ("" if unknown); and their exported ids."""
+    settings = study_settings()
     day = days_of(settings)
     columns = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
     people = list(models.Person.objects.order_by("enrolled_at", "person").values_list(*columns, named=True))

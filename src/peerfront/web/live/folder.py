@@ -170,14 +170,11 @@ class LiveFolder:
         except OSError as problem:
             raise DataFileError("live_folder.cannot_make", path=self.path, problem=problem.strerror) from None
         self.write_keys(keys or Keys.drawn())
-        self.write_serving(serving)
+        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n")
 
     def write_keys(self, keys: Keys) -> None:
         """Write the keys, readable by their owner only from the first moment."""
         write_text(self.path / "keys.json", json.dumps(asdict(keys), indent=2) + "\n", private=True)
-
-    def write_serving(self, serving: Serving) -> None:
-        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n")
 
     def _read(self, name: str, kind: type[K]) -> K:
         path = self.path / name

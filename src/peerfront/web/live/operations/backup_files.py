@@ -38,13 +38,10 @@ class Manifest:
 
     def text(self, keys: Keys) -> str:
         """The signed manifest as text."""
-        return json.dumps({**asdict(self), "signature": self._signature(keys)}, indent=1, sort_keys=True) + "\n"
+        return json.dumps({**asdict(self), "signature": self.signature(keys)}, indent=1, sort_keys=True) + "\n"
 
-    def is_signed_with(self, keys: Keys, signature: str) -> bool:
-        """Whether the manifest was signed with these keys."""
-        return hmac.compare_digest(self._signature(keys).encode(), signature.encode())
-
-    def _signature(self, keys: Keys) -> str:
+    def signature(self, keys: Keys) -> str:
+        """What shows that the manifest was written by somebody with these keys."""
         content = json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
         return hmac.digest(keys.secret_key.encode(), _PURPOSE + content, "sha256").hex()
 
@@ -100,7 +97,7 @@ class BackupFile:
 
     def check_signature(self, keys: Keys) -> None:
         """Refuse a back-up that was not signed with these keys."""
-        if not self._manifest.is_signed_with(keys, self._signature):
+        if not hmac.compare_digest(self._manifest.signature(keys).encode(), self._signature.encode()):
             raise DataFileError("live_backup.not_signed", path=self.path)
 
     def _check_files(self, manifest: Manifest) -> None:

@@ -131,8 +131,6 @@ class History:
         request = Request(f"demo-{next(self.numbers)}", Member(name, role, whose), site, at, wish)
         return self.journal.answer(request, at)
 
-    # People come --------------------------------------------------------------------------------------------------
-
     def seed(self, who: _Somebody, at: datetime) -> None:
         person = self._pseudonym()
         answered = self.ask(requests.AddSeed(person), Role.COORDINATOR, who.site, at)
@@ -156,7 +154,8 @@ class History:
     def _interview(self, person: str, who: _Somebody, code: str, at: datetime) -> None:
         self.people[person] = who
         minutes = [timedelta(minutes=each) for each in (25, 30, 34, 40)]
-        self.later(at + minutes[0], lambda at: self.record(person, who, at))
+        answers = requests.RecordAnswers(person, who.acquaintances, who.answers)
+        self.later(at + minutes[0], lambda at: self.ask(answers, Role.INTERVIEWER, who.site, at))
         if self.rng.random() < 0.25:
             self.later(at + minutes[1], lambda at: self.write_contact(person, who, at))
         planned = at > self.first + timedelta(days=0.5)  # seeds wait for the first plan
@@ -164,23 +163,17 @@ class History:
         if planned and not waits:
             self.later(at + minutes[2], lambda at: self.hand_out(person, at))
         if self.rng.random() < 0.9:
-            self.later(at + minutes[3], lambda at: self.pay(code, PaymentKind.INTERVIEW, who.site, at))
+            pay = requests.Pay(code, PaymentKind.INTERVIEW)
+            self.later(at + minutes[3], lambda at: self.ask(pay, Role.CASHIER, who.site, at))
         if code in self.used and self.rng.random() < 0.6:
             back = self.office_hour(at, float(self.rng.uniform(1, 5)))
-            self.later(back, lambda at: self.pay(code, PaymentKind.RECRUITING, who.site, at))
-
-    def record(self, person: str, who: _Somebody, at: datetime) -> None:
-        self.ask(requests.RecordAnswers(person, who.acquaintances, who.answers), Role.INTERVIEWER, who.site, at)
+            pay_recruiter = requests.Pay(code, PaymentKind.RECRUITING)
+            self.later(back, lambda at: self.ask(pay_recruiter, Role.CASHIER, who.site, at))
 
     def write_contact(self, person: str, who: _Somebody, at: datetime) -> None:
         self.ask(NoteAction(Action.WRITE_CONTACT, person), Role.INTERVIEWER, who.site, at)
         name = _NAMES[int(self.rng.integers(len(_NAMES)))]
         self.contacts[person] = {"name": name, "phone": f"555-01{int(self.rng.integers(100)):02d}"}
-
-    def pay(self, code: str, kind: PaymentKind, site: str, at: datetime) -> None:
-        self.ask(requests.Pay(code, kind), Role.CASHIER, site, at)
-
-    # Coupons ------------------------------------------------------------------------------------------------------
 
     def hand_out(self, person: str, at: datetime) -> None:
         """A person gets coupons, and some of the people who receive them come later."""
@@ -225,8 +218,6 @@ class History:
     def plan_and_approve(self, at: datetime) -> None:
         wish = requests.ApprovePlan(self.plan(at))
         self.later(at + timedelta(minutes=20), lambda at: self.ask(wish, Role.COORDINATOR, None, at))
-
-    # What does not go as planned ------------------------------------------------------------------------------------
 
     def override(self, at: datetime) -> None:
         """The coordinator gives one person who waits another number."""
@@ -277,8 +268,6 @@ class History:
     def withdraw(self, at: datetime) -> None:
         person = list(self.people)[3]
         self.ask(requests.WithdrawPerson(person, False, "Moved away."), Role.COORDINATOR, self.people[person].site, at)
-
-    # Who there is -----------------------------------------------------------------------------------------------------
 
     def _coupon(self, code: str) -> CouponRow:
         coupon = self.journal.state.coupon(code)

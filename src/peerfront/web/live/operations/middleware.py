@@ -36,14 +36,16 @@ NOTED_EVERY = 60
 """Seconds after which it is written down that somebody is still at work, so that not every page writes."""
 
 
-class BodyLimit:
-    """Refuse requests that are too large before they are read."""
-
+class _Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+
+class BodyLimit(_Middleware):
+    """Refuse requests that are too large before they are read."""
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponseBase | None:
         page = request.resolver_match.view_name if request.resolver_match else ""
@@ -57,14 +59,8 @@ class BodyLimit:
         return render(request, "413.html", {"limit": f"{limit // 1_000_000} MB"}, status=413)
 
 
-class StorableText:
+class StorableText(_Middleware):
     """Refuse null characters anywhere in a request; PostgreSQL cannot store them, and nobody types them."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> None:
         entries = [*request.GET.lists(), *request.POST.lists()]
@@ -72,11 +68,8 @@ class StorableText:
             raise SuspiciousOperation("A request holds a null character.")
 
 
-class LoginEnds:
+class LoginEnds(_Middleware):
     """End a login after a long day, or after half an hour without activity, which is noted once a minute."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
@@ -129,11 +122,8 @@ def write_log_to(folder: Path) -> None:
         root.addHandler(handler)
 
 
-class RequestLog:
+class RequestLog(_Middleware):
     """Log one line for each request."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()

@@ -11,6 +11,7 @@ What is decided about an import, and why:
 6. Columns that are no answers (names, identifiers, free text, dates) are not imported: they may identify people.
 """
 
+import math
 import re
 import tempfile
 import unicodedata
@@ -23,6 +24,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.dates import EPOCH
@@ -31,7 +33,7 @@ from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
 from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.foundation.trees import NOBODY
+from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
 from peerfront.web.live.records import models
@@ -73,7 +75,8 @@ class Place:
     """The names of sites by their short names."""
     site: str | None
     """The site of people without one in the file."""
-    began: datetime
+    first_day: date
+    """The day on which the study began here."""
 
     def at_noon(self, day: date) -> datetime:
         return datetime.combine(day, time(12), ZoneInfo(self.settings.timezone))
@@ -93,8 +96,8 @@ def people_of(study: Study, place: Place) -> FromFile:
             site=sites[index],
             code="" if study.own_coupons is None else str(study.own_coupons[index]),
             recruiter=None if study.recruiter[index] == NOBODY else names[study.recruiter[index]],
-            enrolled_at=place.at_noon(_day(study, index) or _study_day(place)),
-            network_size=_network_size(study, index),
+            enrolled_at=place.at_noon(_day(study, index) or place.first_day),
+            network_size=None if (size := _number(study.network_size, index)) is None else round(size),
             answers=answers.of(index),
             coupons=_coupons(study, index, place),
             paid=(PaymentKind.INTERVIEW,)
@@ -104,9 +107,6 @@ def people_of(study: Study, place: Place) -> FromFile:
         for index in range(len(study))
     )
     return FromFile(people, questions, tuple(_notes(study, names, answers)))
-
-
-# Who and where -------------------------------------------------------------------------------------------------------
 
 
 def _pseudonyms(study: Study) -> list[str]:
@@ -142,42 +142,30 @@ def _sites(study: Study, place: Place) -> list[str]:
     return sites
 
 
+def _number(values: NDArray[np.float64] | None, index: int) -> float | None:
+    """A number of the file; None if it is not known."""
+    return None if values is None or not np.isfinite(values[index]) else float(values[index])
+
+
 def _day(study: Study, index: int) -> date | None:
-    if study.days is None or not np.isfinite(study.days[index]):
-        return None
-    return EPOCH + timedelta(days=int(np.floor(study.days[index])))
-
-
-def _study_day(place: Place) -> date:
-    return place.began.astimezone(ZoneInfo(place.settings.timezone)).date()
-
-
-def _network_size(study: Study, index: int) -> int | None:
-    if study.network_size is None or not np.isfinite(study.network_size[index]):
-        return None
-    return round(float(study.network_size[index]))
-
-
-# Coupons -------------------------------------------------------------------------------------------------------------
+    days = _number(study.days, index)
+    return None if days is None else EPOCH + timedelta(days=math.floor(days))
 
 
 def _coupons(study: Study, index: int, place: Place) -> tuple[ImportedCoupon, ...]:
     if study.coupons is None:
         return ()
     codes = [str(code) for code in study.coupons[index] if str(code)]
-    day = _day(study, index) or _study_day(place)
-    if study.issued_days is not None and np.isfinite(study.issued_days[index]):
-        day = EPOCH + timedelta(days=int(study.issued_days[index]))
+    day = _day(study, index) or place.first_day
+    if (issued := _number(study.issued_days, index)) is not None:
+        day = EPOCH + timedelta(days=int(issued))
     first = day + timedelta(days=place.settings.active_after_days)
     last = first + timedelta(days=place.settings.valid_days - 1)
-    if study.valid_days is not None and np.isfinite(study.valid_days[index]):
-        first, last = day, day + timedelta(days=min(int(study.valid_days[index]), LONGEST_DAYS))
+    if (valid := _number(study.valid_days, index)) is not None:
+        first, last = day, day + timedelta(days=min(int(valid), LONGEST_DAYS))
     if not study.settings.open_by_dates and not study.still_open[index]:
         first = last = day  # the file's schema says that these cannot be used any more
     return tuple(ImportedCoupon(code, place.at_noon(day), first, last, void=False) for code in codes)
-
-
-# Answers -------------------------------------------------------------------------------------------------------------
 
 
 def questions_of(study: Study) -> tuple[Question, ...]:
@@ -277,7 +265,8 @@ def file_for_study(study: Study, site: str | None) -> FromFile:
     if site is not None and site not in sites:
         raise SettingError("live_import.unknown_site", site=site, sites=sorted(sites))
     began: datetime = models.Event.objects.order_by("number").values_list("at", flat=True)[0]
-    return people_of(study, Place(row.settings, sites, site, began))
+    first_day = began.astimezone(ZoneInfo(row.settings.timezone)).date()
+    return people_of(study, Place(row.settings, sites, site, first_day))
 
 
 def import_study(study: Study, source: str, site: str | None, ask: Callable[..., Answer]) -> Imported:

@@ -145,7 +145,10 @@ def findings(folder: LiveFolder) -> list[Message]:
         return [*faults, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
     if DatabaseRecords().study() is None:
         return [*faults, note("live_health.not_begun")]
-    return faults + newest_events() + _unreadable_contacts()
+    contacts = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
+    if not all(readable(bytes(sealed)) for sealed in contacts):
+        return [*faults, *newest_events(), note("live_health.other_keys")]
+    return faults + newest_events()
 
 
 def newest_events() -> list[Message]:
@@ -158,13 +161,6 @@ def newest_events() -> list[Message]:
             return [note("live_health.broken_chain", number=event.number)]
         before = link.hash
     return []
-
-
-def _unreadable_contacts() -> list[Message]:
-    newest = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
-    if all(readable(bytes(sealed)) for sealed in newest):
-        return []
-    return [note("live_health.other_keys")]
 
 
 def _readable_by_others(folder: LiveFolder) -> list[Message]:

@@ -23,6 +23,7 @@ from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.randomness import named_key
 from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import person_luck
+from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit
 from peerfront.study.day_policies import coming_of
@@ -236,48 +237,35 @@ def _planned(approved: Approved, row: PersonRow, *, warming: bool = False) -> On
         if summary is None:
             log.error("What plan %d says beside its lines is missing or spoilt: nobody gets a number.", plan.plan)
             return None  # the strata, in which people must be planned alike, are unknown without it
-        holders = _holders(approved, model)
+        sites = () if model.fit.returns is None else model.fit.returns.sites
+        holders = open_holders(settings, model.schema, sites, approved.today, plan)
         codes = codes_of(settings, model.schema, [(row.answers or (), row.network_size)])[0]
         if warming and not len(holders):
-            holders = _somebody(model, codes)
-        return plan_one(approved, model, summary, holders, row.person, codes)
+            holders = _somebody(codes)
+        return _with_model(approved, model, summary, holders, row.person, codes)
     except PeerfrontError:
         log.exception("No plan for one person could be made with model %s.", plan.model)
         return None
 
 
-def plan_one(
-    approved: Approved, model: Model, summary: PlanSummary | None, holders: OpenHolders, person: str, codes: Codes
+def _with_model(
+    approved: Approved, model: Model, summary: PlanSummary, holders: OpenHolders, person: str, codes: Codes
 ) -> OnePlan:
     """Plan for a person with these codes, and with these coupons still open."""
     settings, fit = approved.study.settings, model.fit
-    strata = tuple(name for name in strata_of(summary) if name in fit.schema.names)
+    strata = tuple(name for name in summary.strata_columns if name in fit.schema.names)
     left = min(approved.free, fit.planner.budget)
-    asked = order_of(settings, left, seed_for(approved.plan.seed, person), strata, cap=settings.cap)
-    order: PlanOrder = asked.plan_order(left, None, 0, 1)
-    coming = None
+    asked = order_of(settings, left, seed_for(approved.plan.seed, person), strata)
+    rounds, coming = None, None
     if fit.returns is not None:
         days = (asked.last_day(approved.today) - approved.today).days
         rounds = rounds_until(days, generation_days(fit.returns, usable_days(settings)), fit.rules.rounds)
-        order = asked.plan_order(left, rounds, 0, 1)
         coming = coming_of(fit.planner, holders, fit.returns, days)
-    return plan_alone(fit, person, codes, order, coming, None if summary is None else summary.strata)
+    return plan_alone(fit, person, codes, asked.plan_order(left, rounds, 0, 1), coming, summary.strata)
 
 
-def strata_of(summary: PlanSummary | None) -> tuple[str, ...]:
-    """The columns that form the strata of a plan; empty without strata."""
-    return () if summary is None else summary.strata_columns
-
-
-def _holders(approved: Approved, model: Model) -> OpenHolders:
-    sites = () if model.fit.returns is None else model.fit.returns.sites
-    return open_holders(approved.study.settings, model.schema, sites, approved.today, approved.plan)
-
-
-def _somebody(model: Model, codes: Codes) -> OpenHolders:
+def _somebody(codes: Codes) -> OpenHolders:
     """A made-up holder, so that the code for open coupons is compiled, too."""
-    from peerfront.models.returns.coupons_seen import CouponsSeen
-
     none = np.zeros(0)
     seen = CouponsSeen(np.ones(1, np.int64), np.zeros(1), none.astype(np.int64), none, np.full(1, 7.0))
     return OpenHolders(seen, np.full_like(codes, UNKNOWN)[None])

@@ -11,9 +11,9 @@ A model's name is the beginning of its checksum.
 import json
 import shutil
 import threading
-from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,6 @@ from peerfront.words.stored_text import as_data, from_data
 SAME_FOR_ALL = "same-for-all"
 """The name of the plain rule of a study that is too small for a model."""
 _NAME = 16  # characters of a checksum
-_MOST_LOADED = 2
 Line = Any
 """A `Text` or `Message`, put into words when somebody reads it; plain text in plans of earlier versions."""
 _LINES = ("words", "ahead", "details", "about_model", "certificate")
@@ -190,28 +189,22 @@ class PlanFolder:
             return None
 
 
-_loaded: OrderedDict[Path, Model] = OrderedDict()
 _loading = threading.Lock()
 
 
 def loaded_model(name: str) -> Model | None:
     """A model by its name, loaded once in this process; None for the plain rule, or if it is missing."""
     artifact = KeptModel(name).artifact
+    if not artifact.is_dir():
+        return None
     with _loading:
-        if artifact in _loaded:
-            _loaded.move_to_end(artifact)
-            return _loaded[artifact]
-        if not artifact.is_dir():
-            return None
-        model = load(artifact)
-        if not _is_called(artifact, name):
-            raise DataFileError("live_planning.another_model", path=artifact)
-        _loaded[artifact] = model
-        while len(_loaded) > _MOST_LOADED:
-            _loaded.popitem(last=False)
-        return model
+        return _load(artifact)
 
 
-def _is_called(artifact: Path, name: str) -> bool:
-    """Whether a model that was read, so that its checksum is right, has this name."""
-    return model_name(str(json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"])) == name
+@lru_cache(maxsize=2)
+def _load(artifact: Path) -> Model:
+    model = load(artifact)
+    checksum = json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"]
+    if model_name(str(checksum)) != artifact.parent.name:
+        raise DataFileError("live_planning.another_model", path=artifact)
+    return model

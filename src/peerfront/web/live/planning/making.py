@@ -3,8 +3,8 @@
 This runs in a worker process and takes minutes. The plan is submitted to the rules at the very end (`propose`).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 
 import numpy as np
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import coupon_counts, waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import Message, Progress, note, part_of, warning
 from peerfront.foundation.spreadsheets import csv_text
+from peerfront.problem.state import MOST_COUPONS_FITTED
 from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
@@ -30,7 +32,7 @@ from peerfront.web.live.planning.kept_models import (
     loaded_model,
     model_name,
 )
-from peerfront.web.live.planning.planning_inputs import is_over, order_of, plannable
+from peerfront.web.live.planning.planning_inputs import is_over, order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import PlanningStep
@@ -50,27 +52,21 @@ USUAL_STUDIES = 400
 _SMALLEST_PROBABILITY = 1e-6
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A plan to be proposed."""
-
-    model: str
-    seed: int
-    lines: tuple[PlannedCoupons, ...]
-
-
-def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Progress) -> Proposal:
+def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Progress) -> ProposePlan:
     """Make a plan for everybody who waits, with the coupons that are left, and save its files in the study's folder."""
     settings = row.settings
     if is_over(settings, today):
         raise SettingError("live_planning.recruitment_over", day=settings.deadline)
     progress(0.0, PlanningStep.READING)
-    study = _as_of(live_study(study_table()), today)
+    table, ids = study_table()
+    study = live_study(table)
+    if study.day is not None:
+        study = study.as_of(today)
     columns = answer_columns(settings, ())
     schema, _ = export_schema(study, _strata_allowed(settings), columns)
     allowed = tuple(rule.name for rule in schema.used)
-    left = plannable(row.kept)
-    order = order_of(settings, left, seed, cap=settings.cap)
+    left = min(row.kept, MOST_COUPONS_FITTED)
+    order = order_of(settings, left, seed)
     earlier, fitted = _earlier()
     is_same = fitted is not None and (fitted.columns, fitted.cap, fitted.rounds) == (
         allowed, settings.cap, settings.rounds,
@@ -81,7 +77,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         earlier, study, schema, order, left, today, refit, learning, rounds=settings.rounds, effort=effort
     )
     progress(0.75, PlanningStep.PLANNING)
-    strata = _usable_strata(settings, columns, choice.model)
+    known = () if choice.model is None else choice.model.fit.schema.names  # others do not distinguish people
+    strata = tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
     waits, _ = waiting_people(study)
     looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
@@ -94,32 +91,33 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         kept = KeptModel(model_name(choice.model.fit.fingerprint))
         if choice.refitted:
             kept.save(choice.model, Fitted(choice.fitted_to, allowed, settings.cap, settings.rounds))
-    people = _people_of(plan)
-    missing = [name for name in settings.plan_strata if columns[name] not in strata]
-    notes += _notes(missing, row.kept - left)
-    summary = replace(_summary(plan, choice, people, notes), day=today.isoformat(), waiting=int(waits.sum()),
-                      budget=left, open_coupons=coupon_counts(study).open, strata=dict(plan.sheet.chances),
-                      strata_columns=strata)  # fmt: skip
-    forecast = "" if plan.forecast is None else forecast_text(plan.forecast)
-    kept.plan(seed).save(summary, {"curve.csv": _curve_text(plan), **({"forecast.csv": forecast} if forecast else {})})
-    return Proposal(kept.name, seed, _lines(plan, people))
+    people = {written: person for person, written in ids.items()}
+    if missing := [name for name in settings.plan_strata if columns[name] not in strata]:
+        notes.append(warning("live_planning.groups_unknown", names=missing))
+    if row.kept > left:
+        notes.append(note("live_planning.kept_back", coupons=row.kept - left))
+    summary = replace(
+        _summary(plan, choice, people, notes),
+        day=today.isoformat(),
+        waiting=int(waits.sum()),
+        budget=left,
+        open_coupons=coupon_counts(study).open,
+        strata=dict(plan.sheet.chances),
+        strata_columns=strata,
+    )
+    files = {"curve.csv": csv_text(plan.sheet.curve, float_format="%.4f")}
+    if plan.forecast is not None:
+        files["forecast.csv"] = forecast_text(plan.forecast)
+    kept.plan(seed).save(summary, files)
+    return ProposePlan(kept.name, seed, _lines(plan, people))
 
 
 def publish_forecast(model: str, seed: int) -> None:
     """Publish the forecast of a proposed plan as the newest of its model."""
-    from peerfront.foundation.files import write_text
-
     kept = KeptModel(model)
     source = kept.plan(seed).forecast
     if source.exists():
         write_text(kept.forecast, source.read_text("utf-8"))
-
-
-# What is read --------------------------------------------------------------------------------------------------------
-
-
-def _as_of(study: Study, today: date) -> Study:
-    return study if study.day is None else study.as_of(today)
 
 
 def _strata_allowed(settings: Settings) -> Settings:
@@ -129,12 +127,6 @@ def _strata_allowed(settings: Settings) -> Settings:
         for each in settings.questions
     )
     return replace(settings, questions=questions)
-
-
-def _usable_strata(settings: Settings, columns: Mapping[str, str], model: Model | None) -> tuple[str, ...]:
-    """The columns of the strata that the model has; the others do not distinguish people."""
-    existing = () if model is None else model.fit.schema.names
-    return tuple(columns[name] for name in settings.plan_strata if columns[name] in existing)
 
 
 def _earlier() -> tuple[Earlier | None, Fitted | None]:
@@ -152,9 +144,6 @@ def _earlier() -> tuple[Earlier | None, Fitted | None]:
     return None, None
 
 
-# What is planned -----------------------------------------------------------------------------------------------------
-
-
 def _planned(
     model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, today: date,
     n_studies: int, progress: Progress,
@@ -168,33 +157,6 @@ def _planned(
         without = replace(order, randomise=0.0)
         plan = planned_week(model, study, waits, without, left, today, 1, n_studies, progress)
         return plan, [warning("live_planning.no_random_numbers", problem=problem.message)]
-
-
-def _notes(missing_strata: list[str], kept_back: int) -> list[Message]:
-    """Notes on strata that the model does not know, and on coupons beyond what a plan can use."""
-    notes = []
-    if missing_strata:
-        notes.append(warning("live_planning.groups_unknown", names=missing_strata))
-    if kept_back:
-        notes.append(note("live_planning.kept_back", coupons=kept_back))
-    return notes
-
-
-# What is kept --------------------------------------------------------------------------------------------------------
-
-
-def _people_of(plan: WeekPlan) -> dict[str, str]:
-    """Pseudonyms by the ids of the exported file, which changes ids that readers take for missing, such as NA."""
-    written = [str(person) for person in plan.table["person"]]
-    existing = set(models.Person.objects.values_list("person", flat=True))
-    return {each: each if each in existing else _unmarked(each, existing) for each in written}
-
-
-def _unmarked(written: str, existing: set[str]) -> str:
-    name = written
-    while name not in existing and name.endswith("_"):
-        name = name[:-1]
-    return name
 
 
 def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]:
@@ -238,10 +200,6 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
     )
 
 
-def _curve_text(plan: WeekPlan) -> str:
-    return csv_text(plan.sheet.curve, float_format="%.4f")
-
-
 def forecast_text(forecast: DateForecast) -> str:
     """The expected number of people by date, seeds included: date, expected, low, high.
 
@@ -261,7 +219,7 @@ def forecast_text(forecast: DateForecast) -> str:
 
 
 def propose(
-    proposal: Proposal,
+    proposal: ProposePlan,
     member: Member,
     key: str,
     read_at: datetime,
@@ -272,8 +230,7 @@ def propose(
 
     `alongside` is called with the number in the same transaction; if it raises, nothing is proposed.
     """
-    lines = _still_waiting(proposal.lines, read_at)
-    wish = ProposePlan(proposal.model, proposal.seed, lines, read_at)
+    wish = replace(proposal, lines=_still_waiting(proposal.lines, read_at), read_at=read_at)
     request = Request(key, member, None, None, wish)
     answered = answer(request, alongside=lambda accepted: alongside(_number_of(accepted)))
     if isinstance(answered, Refused):

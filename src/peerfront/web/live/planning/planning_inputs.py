@@ -18,7 +18,6 @@ from peerfront.data.read.fixed_layouts import NETWORK_SIZE
 from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.covariates import UNKNOWN, Codes
 from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.problem.state import MOST_COUPONS_FITTED
 from peerfront.study.study_state import OpenHolders
 from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns
@@ -27,8 +26,8 @@ from peerfront.web.live.rules.records import PlanRow
 from peerfront.web.live.rules.study_settings import Settings
 
 
-def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = (), *, cap: int) -> WeekOrder:
-    """The standing order of a plan with the coupons that are left, at most `cap` for a person; `strata` are columns.
+def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = ()) -> WeekOrder:
+    """The standing order of a plan with the coupons that are left; `strata` are columns.
 
     `Settings.plan_randomise` is the share of people who get a random number; the planner needs the chance of each of
     the cap + 1 numbers from 0 to the cap.
@@ -37,16 +36,11 @@ def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...]
         budget=budget,
         deadline="" if settings.deadline is None else settings.deadline.isoformat(),
         target=settings.target,
-        max_per_person=cap,
+        max_per_person=settings.cap,
         strata=strata,
-        randomise=settings.plan_randomise / (cap + 1),
+        randomise=settings.plan_randomise / (settings.cap + 1),
         seed=seed,
     )
-
-
-def plannable(coupons: int) -> int:
-    """The number of coupons that a plan can use: at most as many as a model can be fitted for."""
-    return min(coupons, MOST_COUPONS_FITTED)
 
 
 def today_of(settings: Settings, now: datetime) -> date:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.utils import timezone
 
 from peerfront.foundation.errors import PeerfrontError
@@ -28,7 +28,7 @@ from peerfront.web.live.folder import FOLDER, WithoutPersonalData
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.planning.kept_models import forget_models, live_folder
 from peerfront.web.live.planning.planning_inputs import is_over, today_of
-from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.database import DatabaseRecords, one_at_a_time
 from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
@@ -79,7 +79,7 @@ def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -
     if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
         raise NotAllowed("live_planning.may_not_propose", name=asked_by)
     with transaction.atomic():
-        _one_at_a_time()
+        one_at_a_time(_JOBS)
         settle()
         if under_way() is not None or (if_still is not None and not if_still()):
             raise PlanningBusy("live_planning.busy")
@@ -278,13 +278,6 @@ def message_of(job: PlanningJob) -> Message | str:
     except ValueError:
         return job.message
     return message if isinstance(message, Message) else job.message
-
-
-def _one_at_a_time() -> None:
-    """Let one transaction at a time start a job: take a lock on PostgreSQL; SQLite has one writer anyway."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_JOBS])
 
 
 def nightly_plan_is_due(now: datetime) -> bool:

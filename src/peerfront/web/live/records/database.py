@@ -1,11 +1,10 @@
 """The look-ups of the rules (`rules.records.Records`), each one indexed query; and conversion of rows."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, time
-from itertools import islice
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.db import connection
@@ -32,7 +31,6 @@ _READ: dict[tuple[type, str], Any] = {
     (records.DecisionRow, "decided_by"): DecidedBy,
     (records.PaymentRow, "kind"): PaymentKind,
 }
-_WRITTEN = dict.fromkeys(_READ, plain_value)
 
 
 def _columns(kind: type[records.Row]) -> dict[str, str]:
@@ -44,34 +42,25 @@ def _columns(kind: type[records.Row]) -> dict[str, str]:
 _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 
 
-def row_of(kind: type[R], stored: django_models.Model) -> R:
-    """Convert a database line to a row of the rules."""
-    return _row(kind, stored, lambda read, value: read(value))
-
-
-def _row(kind: type[R], stored: django_models.Model, apply: Callable[[Callable[[Any], Any], Any], Any]) -> R:
+def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = False) -> R:
+    """Convert a database line to a row of the rules; `if_possible` keeps unreadable values as they are stored."""
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
     for name in values:
         if read := _READ.get((kind, name)):
-            values[name] = apply(read, values[name])
-    return cast(Any, kind)(**values)  # type: ignore[no-any-return]
-
-
-def _read_if_possible(read: Callable[[Any], Any], value: Any) -> Any:
-    try:
-        return read(value)
-    except (ValueError, TypeError, DataFileError):
-        return value
+            try:
+                values[name] = read(values[name])
+            except (ValueError, TypeError, DataFileError):
+                if not if_possible:
+                    raise
+    return cast(R, cast(Any, kind)(**values))
 
 
 def columns_of(row: records.Row) -> dict[str, Any]:
     """Convert a row of the rules to the columns of its table."""
-    kind = type(row)
-    values = {}
-    for name, column in _COLUMNS[kind].items():
-        value = getattr(row, name)
-        written = _WRITTEN.get((kind, name))
-        values[column] = value if written is None else written(value)
+    values = {column: getattr(row, name) for name, column in _COLUMNS[type(row)].items()}
+    for kind, name in _READ:
+        if kind is type(row):
+            values[name] = plain_value(values[name])
     return values
 
 
@@ -83,7 +72,7 @@ def key_columns(kind: type[records.Row], key: records.Key) -> dict[str, Any]:
 def table(kind: type[R]) -> Iterator[R]:
     """Read all rows of a class for comparison; unreadable values are returned as stored, and so differ."""
     for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
-        yield _row(kind, stored, _read_if_possible)
+        yield row_of(kind, stored, if_possible=True)
 
 
 class DatabaseRecords(records.Records):
@@ -128,14 +117,19 @@ def waiting(settings: Settings) -> QuerySet[models.Person]:
     return people.filter(Q(imported="") | Q(enrolled_at__gte=begin))
 
 
+def one_at_a_time(lock: int) -> None:
+    """Wait for other transactions with this lock on PostgreSQL; those of SQLite begin with a lock (mode IMMEDIATE)."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
+
+
 def link_of(stored: models.Event) -> Link:
     """Convert a line of the table of events to a link of the chain."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)
 
 
-_ROWS = 2_000  # rows read at a time
 _MANY = 100  # from this many rows on, COPY is faster
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -144,18 +138,19 @@ class Insertion:
 
     table: str
     columns: tuple[str, ...]
-    rows: Iterable[list[Any]]
+    rows: Sequence[list[Any]]
 
     def write(self) -> None:
         quote = connection.ops.quote_name
         into = f"{quote(self.table)} ({', '.join(map(quote, self.columns))})"
         places = ", ".join(["%s"] * len(self.columns))
         with connection.cursor() as cursor:
-            for part in _parts(self.rows):
-                if connection.vendor == "postgresql" and len(part) >= _MANY:
-                    _copy(cursor, f"COPY {into} FROM STDIN", part)
-                else:
-                    cursor.executemany(f"INSERT INTO {into} VALUES ({places})", part)
+            if connection.vendor == "postgresql" and len(self.rows) >= _MANY:
+                with connection.wrap_database_errors, cursor.cursor.copy(f"COPY {into} FROM STDIN") as copy:
+                    for row in self.rows:
+                        copy.write_row(row)
+            else:
+                cursor.executemany(f"INSERT INTO {into} VALUES ({places})", self.rows)
 
 
 def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]]) -> Insertion:
@@ -168,16 +163,4 @@ def insertion(model: type[django_models.Model], rows: Iterable[Mapping[str, Any]
             for each in fields
         ]
 
-    return Insertion(model._meta.db_table, tuple(str(each.column) for each in fields), map(ready, rows))
-
-
-def _copy(cursor: Any, statement: str, rows: list[list[Any]]) -> None:
-    with connection.wrap_database_errors, cursor.cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
-
-
-def _parts(rows: Iterable[T]) -> Iterator[list[T]]:
-    remaining = iter(rows)
-    while part := list(islice(remaining, _ROWS)):
-        yield part
+    return Insertion(model._meta.db_table, tuple(str(each.column) for each in fields), list(map(ready, rows)))

@@ -8,7 +8,7 @@ and would otherwise keep everybody else waiting for a minute.
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from peerfront.web.live.records.database import (
     insertion,
     key_columns,
     link_of,
+    one_at_a_time,
     row_of,
 )
 from peerfront.web.live.rules import records
@@ -59,7 +60,7 @@ def answer(
     for attempt in range(1, TRIES + 1):
         try:
             with transaction.atomic():
-                _one_writer_at_a_time()
+                one_at_a_time(_WRITERS)
                 if ready is None or ready.after != last_event():
                     ready = _decided(request, now, draw_code)
                 if not ready.answer.repeated:
@@ -77,26 +78,19 @@ def answer(
 
 
 @dataclass(frozen=True)
-class _Change:
-    """A row with new values in some columns."""
-
-    row: records.Row
-    columns: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Writes:
     """Rows to change and to insert, in the transaction in which their events are added."""
 
-    changed: tuple[_Change, ...]
+    changed: tuple[tuple[records.Row, dict[str, Any]], ...]
+    """Rows with their new values in some columns."""
     new: tuple[Insertion, ...]
 
     def write(self) -> None:
         assert connection.in_atomic_block, "rows are written with their events or not at all"
-        for each in self.changed:
-            rows = models.FOLLOWING[type(each.row)]._default_manager.filter(**key_columns(type(each.row), each.row.key))
-            if rows.update(**each.columns) != 1:
-                raise Contradiction(f"There is no {type(each.row).__name__} {each.row.key} to change.")
+        for row, columns in self.changed:
+            stored = models.FOLLOWING[type(row)]._default_manager.filter(**key_columns(type(row), row.key))
+            if stored.update(**columns) != 1:
+                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
         for insert in self.new:
             insert.write()
 
@@ -156,8 +150,7 @@ class RequestRecords(DatabaseRecords):
         for kind, model in models.FOLLOWING.items():
             if rows := new.get(kind):
                 self._read.pop(kind, None)  # forget earlier look-ups that found nothing
-                ready = insertion(model, map(columns_of, rows.values()))
-                insertions.append(replace(ready, rows=list(ready.rows)))
+                insertions.append(insertion(model, map(columns_of, rows.values())))
         changes = []
         for kind, rows in changed.items():
             before = self._read.pop(kind, {})
@@ -167,7 +160,7 @@ class RequestRecords(DatabaseRecords):
                     same = columns_of(earlier)
                     columns = {name: value for name, value in columns.items() if value != same[name]}
                 if columns:
-                    changes.append(_Change(row, columns))
+                    changes.append((row, columns))
         return Writes(tuple(changes), tuple(insertions))
 
     def _write_pending(self) -> None:
@@ -229,8 +222,7 @@ def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], 
         links.append(linked(number + 1, before, event))
         number, before = links[-1].number, links[-1].hash
         pending.add(effects(pending, event))
-    added = insertion(models.Event, map(event_columns, links))
-    return _Decision(after, answered, replace(added, rows=list(added.rows)), pending.writes())
+    return _Decision(after, answered, insertion(models.Event, map(event_columns, links)), pending.writes())
 
 
 def _decided_before(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision | None:
@@ -254,13 +246,6 @@ def _decided_before(request: Request, now: datetime | None, draw_code: Callable[
 def last_event() -> tuple[int, str]:
     """Number and hash of the last event."""
     return models.Event.objects.order_by("-number").values_list("number", "hash").first() or (0, FIRST)
-
-
-def _one_writer_at_a_time() -> None:
-    """Wait for other writers on PostgreSQL; SQLite's transactions begin with the lock (transaction_mode IMMEDIATE)."""
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_WRITERS])
 
 
 def event_columns(link: Link) -> dict[str, Any]:

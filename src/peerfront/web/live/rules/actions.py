@@ -10,7 +10,6 @@ access to pages and the terms of the audit are derived from it. To add an action
   the event or of the noted action.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,29 +41,16 @@ class Declaration:
 
     name: str
     scope: Scope
-    own: tuple[Role, ...]
+    own: tuple[Role, ...] = ()
     """Roles that may do it at the sites of their own role."""
-    anywhere: tuple[Role, ...]
+    anywhere: tuple[Role, ...] = ()
     """Roles that may do it at every site."""
-    pages: tuple[str, ...]
-    """Names of the pages on which it is done."""
-    about_person: bool
+    pages: str = ""
+    """Names of the pages on which it is done, with blanks between them."""
+    about_person: bool = False
     """Whether the audit notes the person it concerns, whom the member must be allowed to see."""
-    after_withdrawal: bool
+    after_withdrawal: bool = False
     """Whether it is also possible for people who withdrew."""
-
-
-def _action(
-    name: str,
-    scope: Scope,
-    own: Iterable[Role] = (),
-    anywhere: Iterable[Role] = (),
-    pages: str = "",
-    *,
-    about_person: bool = False,
-    after_withdrawal: bool = False,
-) -> Declaration:
-    return Declaration(name, scope, tuple(own), tuple(anywhere), tuple(pages.split()), about_person, after_withdrawal)
 
 
 _FIELD = (Role.INTERVIEWER, Role.COORDINATOR)
@@ -85,50 +71,48 @@ class Action(StrEnum):
         return action
 
     # A person comes, is enrolled, gets coupons, is paid.
-    SCAN_COUPON = _action("scan_coupon", Scope.SITE, _FIELD, pages="arrive")
-    ENROL_PERSON = _action("enrol_person", Scope.SITE, _FIELD, pages="enrol")
-    RECORD_ANSWERS = _action("record_answers", Scope.SITE, _FIELD, pages="answers")
-    WRITE_CONTACT = _action("write_contact", Scope.PERSON, _FIELD, pages="write_contact", about_person=True)
-    ISSUE_COUPONS = _action("issue_coupons", Scope.SITE, _FIELD, pages="hand_out")
-    PRINT_COUPONS = _action("print_coupons", Scope.PERSON, _FIELD, pages="print_coupons", about_person=True)
-    PAY = _action("pay", Scope.SITE, (Role.CASHIER,), pages="pay receipt")
-    ADD_SEED = _action("add_seed", Scope.SITE, _COORDINATOR, pages="add_seed")
+    SCAN_COUPON = Declaration("scan_coupon", Scope.SITE, _FIELD, pages="arrive")
+    ENROL_PERSON = Declaration("enrol_person", Scope.SITE, _FIELD, pages="enrol")
+    RECORD_ANSWERS = Declaration("record_answers", Scope.SITE, _FIELD, pages="answers")
+    WRITE_CONTACT = Declaration("write_contact", Scope.PERSON, _FIELD, pages="write_contact", about_person=True)
+    ISSUE_COUPONS = Declaration("issue_coupons", Scope.SITE, _FIELD, pages="hand_out")
+    PRINT_COUPONS = Declaration("print_coupons", Scope.PERSON, _FIELD, pages="print_coupons", about_person=True)
+    PAY = Declaration("pay", Scope.SITE, (Role.CASHIER,), pages="pay receipt")
+    ADD_SEED = Declaration("add_seed", Scope.SITE, _COORDINATOR, pages="add_seed")
     # What the coordinator does for a coupon or a person.
-    VOID_COUPON = _action("void_coupon", Scope.PERSON, _COORDINATOR, pages="void_coupon")
-    EXTEND_COUPON = _action("extend_coupon", Scope.PERSON, _COORDINATOR, pages="extend_coupon")
-    OVERRIDE_COUPONS = _action("override_coupons", Scope.PERSON, _COORDINATOR, pages="override_coupons")
-    CORRECT_ANSWERS = _action("correct_answers", Scope.PERSON, _COORDINATOR, pages="correct_answers")
-    WITHDRAW_PERSON = _action("withdraw_person", Scope.PERSON, _COORDINATOR, pages="withdraw_person")
-    ERASE_ANSWERS = _action("erase_answers", Scope.PERSON, _COORDINATOR, pages="erase_answers")
-    SEE_CONTACT = _action(
+    VOID_COUPON = Declaration("void_coupon", Scope.PERSON, _COORDINATOR, pages="void_coupon")
+    EXTEND_COUPON = Declaration("extend_coupon", Scope.PERSON, _COORDINATOR, pages="extend_coupon")
+    OVERRIDE_COUPONS = Declaration("override_coupons", Scope.PERSON, _COORDINATOR, pages="override_coupons")
+    CORRECT_ANSWERS = Declaration("correct_answers", Scope.PERSON, _COORDINATOR, pages="correct_answers")
+    WITHDRAW_PERSON = Declaration("withdraw_person", Scope.PERSON, _COORDINATOR, pages="withdraw_person")
+    ERASE_ANSWERS = Declaration("erase_answers", Scope.PERSON, _COORDINATOR, pages="erase_answers")
+    SEE_CONTACT = Declaration(
         "see_contact", Scope.PERSON, _COORDINATOR, pages="contact", about_person=True, after_withdrawal=True
     )
-    DELETE_CONTACT = _action(
+    DELETE_CONTACT = Declaration(
         "delete_contact", Scope.PERSON, _COORDINATOR, pages="delete_contact", about_person=True, after_withdrawal=True
     )
     # Plans. Anybody who coordinates may stop one: harm at one site must not wait for somebody else.
-    PROPOSE_PLAN = _action("propose_plan", Scope.STUDY, _COORDINATOR, pages="make_plan stop_job")
-    CHANGE_PLAN = _action("change_plan", Scope.STUDY, _COORDINATOR, pages="change_plan")
-    APPROVE_PLAN = _action("approve_plan", Scope.STUDY, _COORDINATOR, pages="approve_plan")
-    STOP_PLAN = _action("stop_plan", Scope.STUDY, anywhere=_COORDINATOR, pages="stop_plan")
+    PROPOSE_PLAN = Declaration("propose_plan", Scope.STUDY, _COORDINATOR, pages="make_plan stop_job")
+    CHANGE_PLAN = Declaration("change_plan", Scope.STUDY, _COORDINATOR, pages="change_plan")
+    APPROVE_PLAN = Declaration("approve_plan", Scope.STUDY, _COORDINATOR, pages="approve_plan")
+    STOP_PLAN = Declaration("stop_plan", Scope.STUDY, anywhere=_COORDINATOR, pages="stop_plan")
     # The study itself.
-    SEE_BOARD = _action("see_board", Scope.PERSON, _FIELD, pages="board coupon")
-    SEE_PLAN = _action("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
-    SEE_PROGRESS = _action(
-        "see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress progress_picture"
-    )
-    SEE_PEOPLE = _action("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree tree_picture")
-    SEE_ESTIMATES = _action("see_estimates", Scope.PERSON, anywhere=_PLANNERS, pages="estimates")
-    EXPORT = _action("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
+    SEE_BOARD = Declaration("see_board", Scope.PERSON, _FIELD, pages="board coupon")
+    SEE_PLAN = Declaration("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
+    SEE_PROGRESS = Declaration("see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress")
+    SEE_PEOPLE = Declaration("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree")
+    SEE_ESTIMATES = Declaration("see_estimates", Scope.PERSON, anywhere=_PLANNERS, pages="estimates")
+    EXPORT = Declaration("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
     # What the manager does.
-    SEE_AUDIT = _action("see_audit", Scope.STUDY, _MANAGER, pages="audit verify")
-    BEGIN_STUDY = _action("begin_study", Scope.STUDY, _MANAGER)
-    CHANGE_SETTINGS = _action("change_settings", Scope.STUDY, _MANAGER, pages="settings")
-    ADD_SITE = _action("add_site", Scope.STUDY, _MANAGER, pages="sites")
-    MANAGE_USERS = _action("manage_users", Scope.STUDY, _MANAGER, pages="users add_user user")
-    BACK_UP = _action("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
-    RESTORE = _action("restore", Scope.STUDY, _MANAGER)
-    IMPORT_STUDY = _action("import_study", Scope.STUDY, _MANAGER, pages="import_study")
+    SEE_AUDIT = Declaration("see_audit", Scope.STUDY, _MANAGER, pages="audit verify")
+    BEGIN_STUDY = Declaration("begin_study", Scope.STUDY, _MANAGER)
+    CHANGE_SETTINGS = Declaration("change_settings", Scope.STUDY, _MANAGER, pages="settings")
+    ADD_SITE = Declaration("add_site", Scope.STUDY, _MANAGER, pages="sites")
+    MANAGE_USERS = Declaration("manage_users", Scope.STUDY, _MANAGER, pages="users add_user user")
+    BACK_UP = Declaration("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
+    RESTORE = Declaration("restore", Scope.STUDY, _MANAGER)
+    IMPORT_STUDY = Declaration("import_study", Scope.STUDY, _MANAGER, pages="import_study")
 
 
 @dataclass(frozen=True)

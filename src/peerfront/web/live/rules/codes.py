@@ -107,11 +107,6 @@ def is_prefix(text: str) -> bool:
     return len(text) == PREFIX_LENGTH and set(text) <= _VALUES.keys()
 
 
-def is_of_study(code: str, prefix: str) -> bool:
-    """Whether a code belongs to the study with this prefix."""
-    return code.startswith(prefix)
-
-
 def shown_code(code: str) -> str:
     """Write a code in groups, as it is printed; leave a code of another system unchanged.
 

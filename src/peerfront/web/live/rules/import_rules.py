@@ -34,7 +34,10 @@ def import_people(situation: Situation, wish: ImportPeople) -> tuple[Fact, ...]:
     named = {each.person for each in ordered} | {each.recruiter for each in ordered if each.recruiter is not None}
     existing = situation.records.people(sorted(named))
     new = _new_people(situation, ordered, existing)
-    _check_recruiters(new, existing)
+    there = existing.keys() | {each.person for each in new}
+    for each in new:
+        if each.recruiter is not None and each.recruiter not in there:
+            raise Refuse(Reason.IMPORT_RECRUITER, person=each.person, recruiter=each.recruiter)
     _check_codes(situation, new)
     given = {coupon.code for each in new for coupon in each.coupons} | {each.code for each in new}
     drawn = iter(situation.unknown_codes(sum(not each.code for each in new), besides=given))
@@ -44,20 +47,8 @@ def import_people(situation: Situation, wish: ImportPeople) -> tuple[Fact, ...]:
 
 
 def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImported:
-    imported = PersonImported(
-        person=entry.person,
-        site=entry.site,
-        code=entry.code or next(drawn),
-        drawn=not entry.code,
-        recruiter=entry.recruiter,
-        enrolled_at=entry.enrolled_at,
-        network_size=entry.network_size,
-        answers=entry.answers,
-        coupons=entry.coupons,
-        paid=entry.paid,
-        digest=_digest(entry),
-    )
-    return committed(imported, salt)
+    own = {"code": entry.code or next(drawn), "drawn": not entry.code, "digest": _digest(entry)}
+    return committed(PersonImported(**vars(entry) | own), salt)
 
 
 def _digest(entry: ImportedPerson) -> str:
@@ -201,13 +192,6 @@ def _difference(situation: Situation, row: PersonRow, entry: ImportedPerson) -> 
         "payments": set(entry.paid) <= set(paid),
     }
     return next((name for name, is_same in same.items() if not is_same), None)
-
-
-def _check_recruiters(new: Sequence[ImportedPerson], existing: Mapping[str, PersonRow]) -> None:
-    there = existing.keys() | {entry.person for entry in new}
-    for entry in new:
-        if entry.recruiter is not None and entry.recruiter not in there:
-            raise Refuse(Reason.IMPORT_RECRUITER, person=entry.person, recruiter=entry.recruiter)
 
 
 def _check_codes(situation: Situation, new: Sequence[ImportedPerson]) -> None:

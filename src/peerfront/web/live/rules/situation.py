@@ -13,7 +13,6 @@ from peerfront.web.live.rules.codes import (
     PREFIX_LENGTH,
     foreign_code,
     has_code_form,
-    is_of_study,
     read_code,
     shown_code,
 )
@@ -77,7 +76,7 @@ class Situation:
         code = read_code(typed)
         if code is None:
             raise Refuse(Reason.MISTYPED if has_code_form(typed) else Reason.UNLISTED)
-        if not is_of_study(code, self.study.prefix):
+        if not code.startswith(self.study.prefix):
             raise Refuse(Reason.OTHER_STUDY, code=shown_code(code), prefix=self.study.prefix)
         raise Refuse(Reason.UNKNOWN, code=shown_code(code))
 
@@ -93,7 +92,7 @@ class Situation:
     def stored_code(self, text: str) -> str | None:
         """The stored spelling of an imported code: that of the study's own codes, or that of another system."""
         own = read_code(text)
-        return own if own is not None and is_of_study(own, self.study.prefix) else foreign_code(text)
+        return own if own is not None and own.startswith(self.study.prefix) else foreign_code(text)
 
     def salt(self) -> str:
         """Draw unguessable characters (126 bits), from the same source as codes."""
@@ -131,7 +130,7 @@ def find_coupon(records: Records, study: StudyRow, typed: str) -> CouponRow | No
     found with and without hyphens, because exports write hyphens and QR codes hold none.
     """
     own = read_code(typed)
-    if own is not None and is_of_study(own, study.prefix):
+    if own is not None and own.startswith(study.prefix):
         return records.coupon(own)
     for code in (foreign_code(typed), own, None if own is None else shown_code(own)):
         coupon = None if code is None else records.coupon(code)

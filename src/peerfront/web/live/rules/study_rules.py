@@ -64,7 +64,11 @@ def add_site(situation: Situation, wish: requests.AddSite) -> tuple[Fact, ...]:
 def note_action(situation: Situation, wish: requests.NoteAction) -> tuple[Fact, ...]:
     """Note an action for a person whom the member may reach, or for a site or study that they may see."""
     check_text("subject", wish.subject, longest=LONGEST_SUBJECT)
-    _check_details(wish.details)
+    check_range("number_of_details", len(wish.details), 0, MOST_DETAILS)
+    check_distinct("detail", [name for name, _ in wish.details])
+    for name, value in wish.details:
+        check_identifier("detail", name)
+        check_text("detail", value)
     declared, member = wish.noted.declared, situation.request.member
     if declared.about_person:
         situation.reachable_person(wish.subject, withdrawn_too=declared.after_withdrawal)
@@ -85,14 +89,6 @@ def _check_settings(settings: Settings) -> None:
         raise Refuse(Reason.CURRENCY)
     if not settings.has_timezone:
         raise Refuse(Reason.TIMEZONE)
-
-
-def _check_details(details: tuple[tuple[str, str], ...]) -> None:
-    check_range("number_of_details", len(details), 0, MOST_DETAILS)
-    check_distinct("detail", [name for name, _ in details])
-    for name, value in details:
-        check_identifier("detail", name)
-        check_text("detail", value)
 
 
 @rule

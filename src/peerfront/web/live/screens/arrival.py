@@ -1,7 +1,6 @@
 """A person arrives with a coupon: scan or type it, and see whether it can be used and what to do next."""
 
 import secrets
-from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlencode
 
@@ -9,7 +8,6 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
@@ -26,30 +24,17 @@ from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key
 
 
-@dataclass(frozen=True)
-class NextStep:
-    """A page, and the words of the button that leads to it."""
-
-    address: str
-    label: str
-
-
-def next_step(study: StudyRow, person: PersonRow, member: Member) -> NextStep | None:
-    """Record answers, hand out coupons, or print those of this round again.
+def next_step(study: StudyRow, person: PersonRow, member: Member) -> str | None:
+    """The page on which to record answers, hand out coupons, or print those of this round again.
 
     None for somebody who withdrew, and for people of a site that is not the member's.
     """
-    name = person.person
     if person.withdrawn_at is not None or not member.covers(person.site):
         return None
     if person.answers is None:
-        return NextStep(reverse("answers", args=[name]), gettext("Record the answers of %(person)s") % {"person": name})
-    decision = DatabaseRecords().decision(study.rounds, name) if study.rounds else None
-    if decision is None or not decision.coupons:
-        return NextStep(reverse("hand_out", args=[name]), gettext("Coupons for %(person)s") % {"person": name})
-    return NextStep(
-        reverse("print_coupons", args=[name]), gettext("Print the coupons of %(person)s again") % {"person": name}
-    )
+        return "answers"
+    decision = DatabaseRecords().decision(study.rounds, person.person) if study.rounds else None
+    return "hand_out" if decision is None or not decision.coupons else "print_coupons"
 
 
 LONGEST_KEPT = 100
@@ -86,30 +71,29 @@ def arrive(request: HttpRequest) -> HttpResponse:
     if isinstance(answered, Accepted):
         fact = answered.events[0].fact
         assert isinstance(fact, CouponScanned)
-        return redirect(enrolment_address(fact.code))
+        return redirect(f"{reverse('enrol')}?{urlencode({'code': fact.code})}")
     return refused_coupon(request, form.cleaned_data["typed"], answered.refusal)
-
-
-def enrolment_address(code: str) -> str:
-    """The page on which a person is enrolled with a coupon."""
-    return f"{reverse('enrol')}?{urlencode({'code': code})}"
 
 
 def refused_coupon(request: HttpRequest, typed: str, refusal: Refusal) -> HttpResponse:
     """Say why a coupon cannot be used and what to do, ready for the next one."""
     mend = refusal.reason in (Reason.MISTYPED, Reason.UNLISTED)  # typed again with one character mended
     form = ScanForm(initial={"typed": typed if mend else "", "key": new_key()})
-    context = {"form": form, "step": step_after_use(request, typed)} | refusal_words(refusal)
+    context = {"form": form} | step_after_use(request, typed) | refusal_words(refusal)
     return render(request, "screens/arrive.html", context)
 
 
-def step_after_use(request: HttpRequest, typed: str) -> NextStep | None:
-    """For the coupon of somebody whose enrolment here was interrupted: where to go on."""
-    study = study_or_404()
-    coupon = find_coupon(DatabaseRecords(), study, typed)
+def step_after_use(request: HttpRequest, typed: str) -> dict[str, str | None]:
+    """For the coupon of somebody whose enrolment here was interrupted: where to go on, and with whom."""
+    coupon = find_coupon(DatabaseRecords(), study_or_404(), typed)
     redemption = None if coupon is None else DatabaseRecords().redemption(coupon.code)
-    person = None if redemption is None else DatabaseRecords().person(redemption.person)
-    return None if person is None else next_step(study, person, cast(AtWork, request).member)
+    return {} if redemption is None else step_of(request, redemption.person)
+
+
+def step_of(request: HttpRequest, person: str) -> dict[str, str | None]:
+    """Where to go on with somebody, for the template of a page."""
+    row, member = DatabaseRecords().person(person), cast(AtWork, request).member
+    return {} if row is None else {"step": next_step(study_or_404(), row, member), "step_person": person}
 
 
 def propose_pseudonym() -> str:

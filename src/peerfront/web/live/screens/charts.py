@@ -5,6 +5,7 @@ readers tell apart.
 """
 
 import math
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -119,6 +120,11 @@ def picture(template: str, width: int, height: int, title: str, description: str
     """The whole file, with its title and description for those who do not see it."""
     frame = {"width": width, "height": height, "title": title, "description": description}
     return render_to_string(f"screens/pictures/{template}.svg", context | frame)
+
+
+def as_address(picture: str) -> str:
+    """A picture within a page."""
+    return f"data:image/svg+xml;base64,{b64encode(picture.encode()).decode()}"
 
 
 def _chart(

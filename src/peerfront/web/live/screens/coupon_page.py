@@ -140,22 +140,18 @@ def coupon(request: HttpRequest, code: str) -> HttpResponse:
     words, tone = STATES[state]
     unused = row.holder is not None and state not in (CouponState.USED, CouponState.VOID)
     used_by = None if redemption is None else DatabaseRecords().person(redemption.person)
-    return render(
-        request,
-        "screens/coupon.html",
-        {
-            "coupon": row,
-            "code": shown_code(row.code),
-            "state_words": words if row.holder is not None else gettext("Code of a seed"),
-            "tone": tone,
-            "site_name": sites.get(row.site, row.site),
-            "used_by": used_by,
-            "used_by_in_sight": used_by is not None and may(request, Action.SEE_PEOPLE, used_by.site),
-            "life": life_of(row, events_about(row), study, today, sites),
-            "may_void": unused and may(request, Action.VOID_COUPON, row.site),
-            "may_extend": unused and may(request, Action.EXTEND_COUPON, row.site),
-        },
-    )
+    context = {
+        "coupon": row,
+        "state_words": words if row.holder is not None else gettext("Code of a seed"),
+        "tone": tone,
+        "site_name": sites.get(row.site, row.site),
+        "used_by": used_by,
+        "used_by_in_sight": used_by is not None and may(request, Action.SEE_PEOPLE, used_by.site),
+        "life": life_of(row, events_about(row), study, today, sites),
+        "may_void": unused and may(request, Action.VOID_COUPON, row.site),
+        "may_extend": unused and may(request, Action.EXTEND_COUPON, row.site),
+    }
+    return render(request, "screens/coupon.html", context)
 
 
 class CouponForm(PageForm):

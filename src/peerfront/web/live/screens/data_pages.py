@@ -5,6 +5,7 @@ Each export and each back-up is noted in the audit; files are read by the reader
 
 import tempfile
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,19 +27,20 @@ from peerfront.web.live.operations.study_files import export_note, export_zip, f
 from peerfront.web.live.planning.kept_models import live_folder
 from peerfront.web.live.records.models import Person, Site
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key
 
 
-def export(request: HttpRequest) -> HttpResponse:
-    """What is in the files, and a button to download them."""
-    return _export_page(request, {})
+def export(request: HttpRequest, **found: str) -> HttpResponse:
+    """What is in the files, and a button to download them; what was found if they cannot be."""
+    context = {"form": RequestForm(), "n_people": Person.objects.count()}
+    return render(request, "screens/management/export.html", context | found)
 
 
 @require_POST
-def export_file(request: HttpRequest) -> HttpResponse:
+def export_file(request: HttpRequest) -> HttpResponseBase:
     """Send the study's files to the browser as one zip file."""
     form = RequestForm(request.POST)
     if not form.is_valid():
@@ -47,18 +49,11 @@ def export_file(request: HttpRequest) -> HttpResponse:
     try:
         content = export_zip()
     except PeerfrontError as problem:
-        return _export_page(request, {"problem": str(problem)})
+        return export(request, problem=str(problem))
     answered = form.ask(request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
-        return _export_page(request, refusal_words(answered.refusal))
-    response = HttpResponse(content, content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-def _export_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    context |= {"form": RequestForm(), "n_people": Person.objects.count()}
-    return render(request, "screens/management/export.html", context)
+        return export(request, **refusal_words(answered.refusal))
+    return FileResponse(BytesIO(content), as_attachment=True, filename=name, content_type="application/zip")
 
 
 _SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".json", ".rdsat")
@@ -144,28 +139,23 @@ def _read(file: "UploadedFile[Any]", schema: "UploadedFile[Any] | None") -> Any:
 
 def backups(request: HttpRequest) -> HttpResponse:
     """The back-ups of the study, and a button for a new one."""
-    context: dict[str, Any] = {}
     form = RequestForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if form.asked_before:
             return redirect("backups")
-        name = new_name(live_folder())
+        folder = live_folder()
+        name = new_name(folder)
         answered = form.ask(request, backup_note(name))
-        if isinstance(answered, Accepted):
-            _write_backup(request, name)
-            return redirect("backups")
-        context |= refusal_words(answered.refusal)
-    return _backups_page(request, context)
-
-
-def _write_backup(request: HttpRequest, name: str) -> None:
-    folder = live_folder()
-    try:
-        write_backup(folder, folder.backups / name)
-    except PeerfrontError as problem:
-        messages.error(request, str(problem))
-    else:
-        messages.success(request, gettext("The back-up is made. Download it and keep it on another computer or disk."))
+        if isinstance(answered, Refused):
+            return _backups_page(request, refusal_words(answered.refusal))
+        try:
+            write_backup(folder, folder.backups / name)
+            done = gettext("The back-up is made. Download it and keep it on another computer or disk.")
+            messages.success(request, done)
+        except PeerfrontError as problem:
+            messages.error(request, str(problem))
+        return redirect("backups")
+    return _backups_page(request, {})
 
 
 @require_POST
@@ -186,7 +176,6 @@ def backup_file(request: HttpRequest, name: str) -> HttpResponseBase:
     )
 
 
-def _backups_page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _backups_page(request: HttpRequest, found: dict[str, str]) -> HttpResponse:
     rows = [(each, RequestForm()) for each in listed(live_folder())]
-    context |= {"form": RequestForm(), "rows": rows}
-    return render(request, "screens/management/backups.html", context)
+    return render(request, "screens/management/backups.html", found | {"form": RequestForm(), "rows": rows})

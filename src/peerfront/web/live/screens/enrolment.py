@@ -6,7 +6,7 @@ after it was interrupted half-way, does each once.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -29,16 +29,16 @@ from peerfront.web.live.rules.situation import find_coupon
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Question, QuestionKind, Settings
 from peerfront.web.live.screens.arrival import (
     LONGEST_KEPT,
-    next_step,
     person_typed,
     propose_pseudonym,
     refused_coupon,
     step_after_use,
+    step_of,
 )
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
+from peerfront.web.live.screens.staff_requests import RequestForm, at_a_site, site_name
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""
@@ -58,7 +58,6 @@ class InterviewForm(RequestForm):
         min_value=0,
         max_value=LARGEST_NETWORK,
         required=False,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
     def __init__(self, *arguments: Any, settings: Settings, **named: Any) -> None:
@@ -111,11 +110,9 @@ def _written(answer: object) -> str:
 
 def contact_fields() -> tuple[forms.CharField, forms.CharField, forms.CharField]:
     """Fields for the name, the telephone and a note, in the order of `contacts.FIELDS`."""
-    name = forms.TextInput(attrs={"autocomplete": "off"})
-    phone = forms.TextInput(attrs={"autocomplete": "off", "inputmode": "tel"})
-    note = forms.Textarea(attrs={"autocomplete": "off", "rows": 3})
+    phone, note = forms.TextInput(attrs={"inputmode": "tel"}), forms.Textarea(attrs={"rows": 3})
     return (
-        forms.CharField(label=_("Name"), max_length=200, required=False, widget=name),
+        forms.CharField(label=_("Name"), max_length=200, required=False),
         forms.CharField(label=_("Telephone"), max_length=100, required=False, widget=phone),
         forms.CharField(label=_("How to reach them"), max_length=1_000, required=False, widget=note),
     )
@@ -131,7 +128,7 @@ class EnrolmentForm(InterviewForm):
         label=_("Pseudonym"),
         help_text=_("Write it on the person's papers. Never use a name."),
         max_length=40,
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "class": "pseudonym"}),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "class": "pseudonym"}),
         error_messages={"max_length": _("Use at most 40 characters.")},
     )
     consent = forms.BooleanField(label=_("The person agrees that the study keeps how to reach them."), required=False)
@@ -160,9 +157,7 @@ class EnrolmentForm(InterviewForm):
 class KnownPersonForm(RequestForm):
     """Somebody comes with a coupon who takes part already."""
 
-    known = forms.CharField(
-        label=_("Their pseudonym"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"})
-    )
+    known = forms.CharField(label=_("Their pseudonym"), max_length=40)
 
     def __init__(self, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id="known_%s")  # two forms on one page
@@ -208,7 +203,10 @@ def _enrolled(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -
     answered = form.ask(request, wish, alongside=_contact_writer(request, form))
     if isinstance(answered, Accepted):
         return _record(request, person, form, "-answers")
-    return _page(request, study, _mended(form, answered.refusal), coupon, refusal=answered.refusal)
+    # A pseudonym that somebody else got meanwhile is drawn anew.
+    taken = answered.refusal.reason is Reason.ALREADY_ENROLLED
+    form.with_new_key(**{"person": propose_pseudonym()} if taken else {})
+    return _page(request, study, form, coupon, refusal=answered.refusal)
 
 
 @at_a_site
@@ -268,24 +266,13 @@ def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> Htt
     return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
 
 
-def _mended(form: EnrolmentForm, refusal: Refusal) -> EnrolmentForm:
-    """The form to be sent again after a refusal; a pseudonym that somebody else got meanwhile is drawn anew."""
-    form.with_new_key()
-    if refusal.reason is Reason.ALREADY_ENROLLED:
-        entries = form.data.copy()  # type: ignore[attr-defined]
-        entries["person"] = propose_pseudonym()
-        form.data = entries
-    return form
-
-
 def _page(
     request: HttpRequest, study: StudyRow, form: EnrolmentForm, coupon: CouponRow | None, *,
     refusal: Refusal | None = None, known: KnownPersonForm | None = None, came_again: str | None = None,
 ) -> HttpResponse:  # fmt: skip
-    step = None
+    step: dict[str, str | None] = {}
     if came_again is not None:
-        row = DatabaseRecords().person(came_again)
-        step = next_step(study, row, cast(AtWork, request).member) if row else None
+        step = step_of(request, came_again)
     elif refusal is not None and refusal.reason is Reason.USED and coupon is not None:
         step = step_after_use(request, coupon.code)
     context = {
@@ -293,6 +280,5 @@ def _page(
         "coupon": coupon,
         "coupon_site": site_name(coupon.site) if coupon else "",
         "known_form": known or KnownPersonForm(),
-        "step": step,
     }
-    return render(request, "screens/enrol.html", context | refusal_words(refusal))
+    return render(request, "screens/enrol.html", context | step | refusal_words(refusal))

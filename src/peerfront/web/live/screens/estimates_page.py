@@ -32,7 +32,7 @@ from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.events import ActionNoted
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.rules.study_settings import QuestionKind, Settings
-from peerfront.web.live.screens.page_frame import study_or_404, time_text
+from peerfront.web.live.screens.page_frame import study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
@@ -43,24 +43,8 @@ BOOTSTRAPS = 1_000
 _MOST_KEPT = 50
 
 
-@dataclass(frozen=True)
-class EstimateOrder:
-    """What to estimate: questions by their names."""
-
-    outcome: str
-    by: str = ""
-    population: int | None = None
-
-    @property
-    def details(self) -> tuple[tuple[str, str], ...]:
-        """For the note of the audit."""
-        entries = {"outcome": self.outcome, "by": self.by, "population": str(self.population or "")}
-        return tuple((name, text) for name, text in entries.items() if text)
-
-    @classmethod
-    def of(cls, details: Mapping[str, str]) -> "EstimateOrder":
-        population = details.get("population", "")
-        return cls(details.get("outcome", ""), details.get("by", ""), int(population) if population else None)
+Order = Mapping[str, str]
+"""What to estimate, as the audit notes it: questions by their names (outcome, by), and the population."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +74,7 @@ _lock = threading.Lock()
 _one_at_a_time = threading.Lock()
 
 
-def job_for(key: str, order: EstimateOrder, wait: float) -> EstimateJob:
+def job_for(key: str, order: Order, wait: float) -> EstimateJob:
     """The work for a request, which begins when it is asked for first; wait for it at most this many seconds."""
     with _lock:
         job = _jobs.get(key)
@@ -103,7 +87,7 @@ def job_for(key: str, order: EstimateOrder, wait: float) -> EstimateJob:
     return job
 
 
-def _work(job: EstimateJob, order: EstimateOrder) -> None:
+def _work(job: EstimateJob, order: Order) -> None:
     try:
         with _one_at_a_time:
             job.result = estimated(order)
@@ -117,7 +101,7 @@ def _work(job: EstimateJob, order: EstimateOrder) -> None:
         job.ended.set()
 
 
-def estimated(order: EstimateOrder) -> Estimated:
+def estimated(order: Order) -> Estimated:
     """Estimate as `peerfront estimate` does from the export; strata are those by which plans gave out coupons."""
     from peerfront.foundation.errors import SettingError
     from peerfront.study.estimation import estimate
@@ -128,10 +112,10 @@ def estimated(order: EstimateOrder) -> Estimated:
     columns = answer_columns(settings, ())
     estimates = estimate(
         study,
-        columns[order.outcome],
-        by=(columns[order.by],) if order.by else (),
+        columns[order["outcome"]],
+        by=(columns[order["by"]],) if "by" in order else (),
         strata=[columns[name] for name in settings.plan_strata],
-        population=order.population,
+        population=int(order["population"]) if "population" in order else None,
         bootstraps=BOOTSTRAPS,
     )
     (one,) = estimates.outcomes
@@ -154,7 +138,6 @@ class EstimateForm(RequestForm):
         min_value=1,
         max_value=LARGEST_POPULATION,
         required=False,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
     )
 
     def __init__(self, settings: Settings, member: Member, *arguments: Any, **named: Any) -> None:
@@ -169,10 +152,9 @@ class EstimateForm(RequestForm):
         cast(forms.ChoiceField, self.fields["by"]).choices = [(_NOTHING, _("Nothing else")), *choices]
 
     @property
-    def order(self) -> EstimateOrder:
-        entries = self.cleaned_data
-        by = "" if entries["by"] == _NOTHING else entries["by"]
-        return EstimateOrder(entries["outcome"], by, entries["population"])
+    def order(self) -> Order:
+        entries = {name: self.cleaned_data[name] for name in ("outcome", "by", "population")}
+        return {name: str(entry) for name, entry in entries.items() if entry not in (None, _NOTHING)}
 
 
 def estimates(request: HttpRequest) -> HttpResponse:
@@ -182,7 +164,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
     form = EstimateForm(study.settings, member, request.POST or None)
     context: dict[str, Any] = {"form": form, "questions": form.questions}
     if request.method == "POST" and form.is_valid():
-        answered = form.ask(request, NoteAction(Action.SEE_ESTIMATES, "", form.order.details))
+        answered = form.ask(request, NoteAction(Action.SEE_ESTIMATES, "", tuple(form.order.items())))
         if isinstance(answered, Accepted):
             return redirect(f"{reverse('estimates')}?asked={form.cleaned_data['key']}")
         context |= refusal_words(answered.refusal)
@@ -193,29 +175,24 @@ def estimates(request: HttpRequest) -> HttpResponse:
         job = job_for(asked, order, 0.0 if request.headers.get("X-Part") else _WAIT)
         if request.headers.get("X-Part"):
             return render(request, "screens/estimates_part.html", {"done": job.ended.is_set()})
-        context["form"] = EstimateForm(
-            study.settings,
-            member,
-            initial={"outcome": order.outcome, "by": order.by or _NOTHING, "population": order.population},
-        )
+        context["form"] = EstimateForm(study.settings, member, initial={"by": _NOTHING} | dict(order))
         text = {each.name: each.text for each in study.settings.questions}
         context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "result": job.result,
-                    "question": text.get(order.outcome, order.outcome)}  # fmt: skip
+                    "question": text.get(order["outcome"], order["outcome"])}  # fmt: skip
         if job.result is not None:
             rows = _rows(job.result)
-            at = time_text(study, job.result.at)
-            context |= {"rows": rows, "has_bias": any(row["off_by"] for row in rows), "at": at}
+            context |= {"rows": rows, "has_bias": any(row["off_by"] for row in rows)}
     return render(request, "screens/estimates.html", context)
 
 
-def _order(request: HttpRequest, asked: str) -> EstimateOrder:
+def _order(request: HttpRequest, asked: str) -> Order:
     """What somebody asked for, as the audit noted it; others cannot open the page by its address."""
     member = cast(AtWork, request).member
     stored = Event.objects.filter(request_key=asked, kind="action_noted", actor=member.name).first()
     fact = None if stored is None else link_of(stored).event.fact
     if not isinstance(fact, ActionNoted) or fact.action is not Action.SEE_ESTIMATES:
         raise Http404
-    return EstimateOrder.of(dict(fact.details))
+    return dict(fact.details)
 
 
 def _rows(result: Estimated) -> list[dict[str, Any]]:

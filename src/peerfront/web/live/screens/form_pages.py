@@ -32,7 +32,7 @@ def why_field() -> forms.CharField:
         label=_("Why"),
         help_text=_("It is kept in the audit. Write no names and no telephone numbers."),
         max_length=LONGEST_TEXT,
-        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"}),
+        widget=forms.Textarea(attrs={"rows": 3}),
     )
 
 

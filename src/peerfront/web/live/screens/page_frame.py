@@ -24,7 +24,7 @@ from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Action, Member, is_allowed
 from peerfront.web.live.rules.codes import foreign_code, plain_characters
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
-from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun, may_open_as
+from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun, may_open
 
 MENU: list[tuple[str, Promise | str]] = [
     ("arrive", _("Arrive")),
@@ -55,13 +55,13 @@ def study(request: HttpRequest) -> dict[str, Any]:
         "member": member,
         "work_site": getattr(request, "work_site", None),
         "sites": list(Site.objects.all()) if member is not None and _chooses_site(member) else [],
-        "menu": [(name, label, name == page) for name, label in MENU if member and may_open_as(name, member)],
+        "menu": [(name, label, name == page) for name, label in MENU if member and may_open(name, member)],
     }
 
 
 def _chooses_site(member: Member) -> bool:
     """Whether somebody says where they work now: with a role for all sites, and work that is done at a site."""
-    return member.site is None and any(may_open_as(page, member) for page in ("arrive", "pay"))
+    return member.site is None and any(may_open(page, member) for page in ("arrive", "pay"))
 
 
 PER_PAGE = 50

@@ -130,19 +130,15 @@ def reason_sentences(stored: str) -> list[str]:
         return [str(part) for part in reason_text(reason).values.values()]
 
 
-def by_words(decided_by: DecidedBy) -> str:
-    """Who or what decided."""
-    return {
+def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
+    """Who decided and why, and the plan's number."""
+    by = {
         DecidedBy.PLAN: gettext("By the approved plan"),
         DecidedBy.ARRIVAL: gettext("By the approved model, when the person came"),
         DecidedBy.OVERRIDE: gettext("By the coordinator"),
-    }[decided_by]
-
-
-def reason_lines(decision: CouponsIssued | DecisionRow) -> tuple[str, ...]:
-    """Who decided and why, and the plan's number."""
-    values = {"by": by_words(decision.decided_by), "reason": isolated(visible(reason_words(decision.reason)))}
-    lines = [gettext("%(by)s: %(reason)s") % values if decision.reason else values["by"]]
+    }[decision.decided_by]
+    values = {"by": by, "reason": isolated(visible(reason_words(decision.reason)))}
+    lines = [gettext("%(by)s: %(reason)s") % values if decision.reason else by]
     given = len(decision.codes) if isinstance(decision, CouponsIssued) else decision.coupons
     if decision.planned is not None and decision.planned != decision.decided:
         numbers = {"planned": decision.planned, "decided": decision.decided}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -19,7 +20,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Payment, Redemption
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
-from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.events import PaymentKind, PaymentMade
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
@@ -34,57 +35,6 @@ from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_
 
 _RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
 """Who is paid, seen from the redemption of a coupon."""
-
-
-@dataclass(frozen=True)
-class Owed:
-    """A payment that is to be made."""
-
-    code: str
-    kind: PaymentKind
-    person: str
-    amount: str
-    since: datetime
-
-
-@dataclass(frozen=True)
-class OwedPayments:
-    """All payments that are owed at one site, or (None) at all; to one person if one is named."""
-
-    settings: Settings
-    site: str | None = None
-    person: str | None = None
-
-    def count(self) -> int:
-        return sum(rows.count() for rows in self._by_kind().values())
-
-    def newest(self, number: int) -> list[Owed]:
-        """The last few, newest first."""
-        payments = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
-        return sorted(payments, key=lambda each: each.since, reverse=True)[:number]
-
-    def _by_kind(self) -> dict[PaymentKind, QuerySet[Redemption]]:
-        amounts = {kind: self._amount(kind) for kind in PaymentKind}
-        return {kind: self._unpaid(kind) for kind, amount in amounts.items() if amount}
-
-    def _amount(self, kind: PaymentKind) -> int:
-        settings = self.settings
-        return settings.interview_payment if kind is PaymentKind.INTERVIEW else settings.recruiting_payment
-
-    def _unpaid(self, kind: PaymentKind) -> QuerySet[Redemption]:
-        receiver = _RECEIVER[kind]
-        paid = Payment.objects.filter(coupon=OuterRef("coupon"), kind=kind.value)
-        wanted: dict[str, Any] = {f"{receiver}__isnull": False}
-        if self.site is not None:
-            wanted[f"{receiver}__site"] = self.site
-        if self.person is not None:
-            wanted[receiver] = self.person
-        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted).order_by("-at")
-
-    def _read(self, kind: PaymentKind, rows: QuerySet[Redemption]) -> Iterator[Owed]:
-        amount = shown_amount(self._amount(kind), self.settings.currency)
-        for code, receiver, at in rows.values_list("coupon_id", _RECEIVER[kind], "at"):
-            yield Owed(code, kind, receiver, amount, at)
 
 
 KINDS: dict[PaymentKind, Promise | str] = {
@@ -111,19 +61,67 @@ class PayForm(RequestForm):
 
 @dataclass(frozen=True)
 class Due:
-    """A payment for a coupon, or the reason why none is owed."""
+    """A payment for a coupon that is to be made, or the reason why none is owed."""
 
+    code: str
     kind: PaymentKind
-    person: str | None
-    amount: str | None
-    form: PayForm | None
-    found: str = ""
-    to_do: str = ""
-    receipt: str | None = None
+    person: str = ""
+    amount: str = ""
+    since: datetime | None = None
+    refusal: Refusal | None = None
 
     @property
     def words(self) -> Promise | str:
         return KINDS[self.kind]
+
+    @property
+    def form(self) -> PayForm:
+        kind = self.kind.value
+        return PayForm(initial={"typed": self.code, "kind": kind}, auto_id=f"{self.code}-{kind}-%s")
+
+    @property
+    def refused(self) -> dict[str, str]:
+        return refusal_words(self.refusal) | receipt_after(self.refusal, self.code, self.kind)
+
+
+@dataclass(frozen=True)
+class OwedPayments:
+    """All payments that are owed at one site, or (None) at all; to one person if one is named."""
+
+    settings: Settings
+    site: str | None = None
+    person: str | None = None
+
+    def count(self) -> int:
+        return sum(rows.count() for rows in self._by_kind().values())
+
+    def newest(self, number: int) -> list[Due]:
+        """The last few, newest first."""
+        payments = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
+        return sorted(payments, key=attrgetter("since"), reverse=True)[:number]
+
+    def _by_kind(self) -> dict[PaymentKind, QuerySet[Redemption]]:
+        amounts = {kind: self._amount(kind) for kind in PaymentKind}
+        return {kind: self._unpaid(kind) for kind, amount in amounts.items() if amount}
+
+    def _amount(self, kind: PaymentKind) -> int:
+        settings = self.settings
+        return settings.interview_payment if kind is PaymentKind.INTERVIEW else settings.recruiting_payment
+
+    def _unpaid(self, kind: PaymentKind) -> QuerySet[Redemption]:
+        receiver = _RECEIVER[kind]
+        paid = Payment.objects.filter(coupon=OuterRef("coupon"), kind=kind.value)
+        wanted: dict[str, Any] = {f"{receiver}__isnull": False}
+        if self.site is not None:
+            wanted[f"{receiver}__site"] = self.site
+        if self.person is not None:
+            wanted[receiver] = self.person
+        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted).order_by("-at")
+
+    def _read(self, kind: PaymentKind, rows: QuerySet[Redemption]) -> Iterator[Due]:
+        amount = shown_amount(self._amount(kind), self.settings.currency)
+        for code, receiver, at in rows.values_list("coupon_id", _RECEIVER[kind], "at"):
+            yield Due(code, kind, receiver, amount, at)
 
 
 @at_a_site
@@ -161,6 +159,12 @@ def receipt_address(code: str, kind: PaymentKind) -> str:
     return f"{reverse('receipt')}?{urlencode({'code': code, 'kind': kind.value})}"
 
 
+def receipt_after(refusal: Refusal | None, code: str, kind: PaymentKind) -> dict[str, str]:
+    """The receipt of a payment that is refused because it was made before."""
+    paid = refusal is not None and refusal.reason is Reason.PAID
+    return {"receipt": receipt_address(code, kind)} if paid else {}
+
+
 def _paid(request: HttpRequest, study: StudyRow) -> HttpResponse:
     form = PayForm(request.POST)
     if not form.is_valid():
@@ -188,9 +192,8 @@ def _page(
     }
     coupon = find_coupon(DatabaseRecords(), study, typed) if typed else None
     if refused is not None:
-        context |= refusal_words(refused[1])
-        if coupon is not None and refused[1].reason is Reason.PAID:
-            context["receipt"] = receipt_address(coupon.code, refused[0])
+        kind, refusal = refused
+        context |= refusal_words(refusal) | (receipt_after(refusal, coupon.code, kind) if coupon else {})
     if coupon is not None:
         context |= {"coupon": coupon, "dues": [_due(request, coupon, kind) for kind in PaymentKind]}
     elif typed:
@@ -200,17 +203,11 @@ def _page(
 
 def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
     seen = would_answer(request, Pay(coupon.code, kind))
-    if isinstance(seen, Accepted):
-        fact = seen.events[0].fact
-        assert isinstance(fact, PaymentMade)
-        return Due(kind, fact.person, shown_amount(fact.amount, fact.currency), _pay_form(coupon.code, kind))
-    paid = seen.refusal.reason is Reason.PAID
-    receipt = receipt_address(coupon.code, kind) if paid else None
-    return Due(kind, None, None, None, receipt=receipt, **refusal_words(seen.refusal))
-
-
-def _pay_form(code: str, kind: PaymentKind) -> PayForm:
-    return PayForm(initial={"typed": code, "kind": kind.value}, auto_id=f"{code}-{kind.value}-%s")
+    if isinstance(seen, Refused):
+        return Due(coupon.code, kind, refusal=seen.refusal)
+    fact = seen.events[0].fact
+    assert isinstance(fact, PaymentMade)
+    return Due(coupon.code, kind, fact.person, shown_amount(fact.amount, fact.currency))
 
 
 def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dict[str, object]:
@@ -227,6 +224,5 @@ def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dic
                 "to_do": gettext("Compare it with the coupon or with the person's papers, and type it again."),
             }
         return words | {"look_up": LookUpForm(initial={"typed": typed})}
-    owed: list[Owed] = OwedPayments(study.settings, person=person.person).newest(MOST_LISTED)
-    dues = [Due(each.kind, each.person, each.amount, _pay_form(each.code, each.kind)) for each in owed]
-    return {"payee": person.person, "payee_dues": list(zip(owed, dues, strict=True))}
+    owed = OwedPayments(study.settings, person=person.person)
+    return {"payee": person.person, "payee_dues": owed.newest(MOST_LISTED)}

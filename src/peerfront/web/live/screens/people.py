@@ -1,7 +1,5 @@
 """The list of people by site, state and search; and the page of one person."""
 
-from typing import cast
-
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -13,7 +11,7 @@ from peerfront.web.live.records.models import Contact, Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.effects import promised_to
 from peerfront.web.live.rules.records import DecisionRow, PersonRow, StudyRow
-from peerfront.web.live.screens.arrival import next_step
+from peerfront.web.live.screens.arrival import step_of
 from peerfront.web.live.screens.coupon_board import shown_coupon
 from peerfront.web.live.screens.page_frame import (
     like_code,
@@ -26,7 +24,6 @@ from peerfront.web.live.screens.page_frame import (
     today_of,
 )
 from peerfront.web.live.screens.page_words import details, reason_lines
-from peerfront.web.live.screens.staff_requests import AtWork
 
 SHOWN: dict[str, Promise | str] = {
     "waiting": _("Waiting for coupons"),
@@ -102,14 +99,12 @@ def person(request: HttpRequest, person: str) -> HttpResponse:
         "payments": stored.payments.select_related("site").order_by("at"),
         "promised": _this_round(row, study),
         "may": _allowed(request, row, study),
-        "step": next_step(study, row, cast(AtWork, request).member)
-        if may(request, Action.ISSUE_COUPONS, row.site)
-        else None,
         "sees_code": own_coupon is not None and may(request, Action.SEE_BOARD, own_coupon.site),
         "sees_board": may(request, Action.SEE_BOARD, row.site),
         "withdrawn_and_contact": row.withdrawn_at is not None and Contact.objects.filter(person=stored).exists(),
     }
-    return render(request, "screens/person.html", context)
+    step = step_of(request, person) if may(request, Action.ISSUE_COUPONS, row.site) else {}
+    return render(request, "screens/person.html", context | step)
 
 
 def _answers(row: PersonRow, study: StudyRow) -> list[tuple[str, str]] | None:

@@ -50,12 +50,7 @@ class OverrideForm(PersonForm):
     button = _("Decide")
     done = _("The number for %(person)s is decided.")
 
-    coupons = forms.IntegerField(
-        label=_("Coupons in this round"),
-        min_value=0,
-        max_value=LARGEST_CAP,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-    )
+    coupons = forms.IntegerField(label=_("Coupons in this round"), min_value=0, max_value=LARGEST_CAP)
     why = why_field()
 
     def __init__(self, request: HttpRequest, person: str) -> None:

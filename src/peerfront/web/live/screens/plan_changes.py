@@ -6,8 +6,8 @@ import pandas as pd
 from django import forms
 from django.contrib import messages
 from django.db.models import Sum
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
@@ -29,9 +29,8 @@ from peerfront.web.live.screens.page_frame import may, site_filter, sites_in_sig
 from peerfront.web.live.screens.plan_page import (
     STATUSES,
     ShownLine,
+    job_context,
     lines_in_sight,
-    plan_or_404,
-    shown_job,
     shown_lines,
     summary_of,
 )
@@ -55,8 +54,8 @@ def plan_job(request: HttpRequest, number: int) -> HttpResponse:
     if request.headers.get("X-Part") is None:
         return redirect("plan")
     jobs.settle()
-    job = _job_or_404(number)
-    context = {"job": shown_job(job), "may_make": may(request, Action.PROPOSE_PLAN, None)}
+    context = job_context(get_object_or_404(PlanningJob, pk=number))
+    context["may_make"] = may(request, Action.PROPOSE_PLAN, None)
     return render(request, "screens/plan_job_part.html", context)
 
 
@@ -65,16 +64,9 @@ def stop_job(request: HttpRequest, number: int) -> HttpResponse:
     """Stop making a plan; nothing of it is kept."""
     if not may(request, Action.PROPOSE_PLAN, None):
         messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
-    elif jobs.stop(_job_or_404(number)):
+    elif jobs.stop(get_object_or_404(PlanningJob, pk=number)):
         messages.success(request, gettext("The plan is not made."))
     return redirect("plan")
-
-
-def _job_or_404(number: int) -> PlanningJob:
-    job = PlanningJob.objects.filter(pk=number).first()
-    if job is None:
-        raise Http404
-    return job
 
 
 class PlanForm(PageForm):
@@ -84,7 +76,7 @@ class PlanForm(PageForm):
 
     def __init__(self, request: HttpRequest, number: int) -> None:
         super().__init__(request)
-        self.plan, self.study, self.names = plan_or_404(number), study_or_404(), {"plan": number}
+        self.plan, self.study, self.names = get_object_or_404(Plan, plan=number), study_or_404(), {"plan": number}
         self.back = reverse("plan_number", args=[number])
 
 
@@ -96,13 +88,8 @@ class ChangeForm(PlanForm):
     button = _("Change the number")
     done = _("The number is changed.")
 
-    person = forms.CharField(label=_("Person"), max_length=40, widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    coupons = forms.IntegerField(
-        label=_("Coupons"),
-        min_value=0,
-        max_value=LARGEST_CAP,
-        widget=forms.NumberInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-    )
+    person = forms.CharField(label=_("Person"), max_length=40)
+    coupons = forms.IntegerField(label=_("Coupons"), min_value=0, max_value=LARGEST_CAP)
     why = why_field()
 
     def __init__(self, request: HttpRequest, number: int) -> None:
@@ -186,26 +173,28 @@ def _coupons(number: int) -> str:
     return ngettext("%(coupons)d coupon", "%(coupons)d coupons", number) % {"coupons": number}
 
 
+_FILES = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 _WIDTHS = (14, 16, 10, 38, 14, 12, 60)
 _BOX = Border(*(Side(style="thin"),) * 4)
 
 
 def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
     """The sheet to print, or a file (?file=csv, ?file=xlsx); of one site (?site=), or of all sites in sight."""
-    study, plan = study_or_404(), plan_or_404(number)
+    study, plan = study_or_404(), get_object_or_404(Plan, plan=number)
     sites, site = sites_in_sight(request, Action.SEE_PEOPLE), site_filter(request, Action.SEE_PEOPLE) or ""
     rows = lines_in_sight(request, plan).order_by("person__site_id", "person_id")
     lines = shown_lines(rows.filter(person__site_id=site) if site else rows, summary_of(plan))
     wanted = request.GET.get("file", "")
     name = f"plan-{plan.plan}" + (f"-{site}" if site else "")
-    if wanted == "csv":
-        return _file(csv_text(_table(lines)).encode("utf-8-sig"), "text/csv; charset=utf-8", f"{name}.csv")
-    if wanted == "xlsx":
-        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-        return _file(_workbook(study, plan, lines), kind, f"{name}.xlsx")
+    if wanted in _FILES:
+        content = csv_text(_table(lines)).encode("utf-8-sig") if wanted == "csv" else _workbook(study, plan, lines)
+        headers = {"Content-Disposition": f'attachment; filename="{name}.{wanted}"'}
+        return HttpResponse(content, content_type=_FILES[wanted], headers=headers)
     context = {
         "plan": plan,
-        "proposed": time_text(study, plan.proposed_at),
         "status_words": STATUSES[plan.status][0],
         "lines": lines,
         "coupons": sum(each.line.coupons for each in lines),
@@ -262,10 +251,3 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
     page.freeze_panes = "A5"
     set_print(page, repeated="1:4", landscape=True, header=study.settings.name)
     return workbook_bytes(book)
-
-
-def _file(content: bytes, kind: str, name: str) -> HttpResponse:
-    response = HttpResponse(content, content_type=kind)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["Cache-Control"] = "no-store"
-    return response

@@ -11,18 +11,18 @@ from typing import Any
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
-from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob, PlanningStep
+from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
-from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404, time_text
+from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404
 from peerfront.web.live.screens.page_words import reason_sentences
 from peerfront.web.live.screens.progress_page import read_forecast
 from peerfront.web.live.screens.staff_requests import site_name
@@ -81,22 +81,11 @@ class Curve:
     """All numbers that were looked at, from the fewest coupons on."""
 
     spends: tuple[Spend, ...]
+    planned: Spend
     points: str
     """Of the picture's line."""
     plan_x: float
     plan_y: float
-
-    @property
-    def least(self) -> int:
-        return self.spends[0].coupons
-
-    @property
-    def most(self) -> int:
-        return self.spends[-1].coupons
-
-    @property
-    def planned(self) -> Spend:
-        return next(each for each in self.spends if each.is_plan)
 
 
 def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
@@ -105,7 +94,8 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
     by_spend = dict(rows)
     if len(rows) < 2 or planned not in by_spend:
         return None
-    kept = set(_spread([spend for spend, _ in rows])) | {planned}
+    some = min(MOST_ROWS, len(rows))  # evenly from the first to the last
+    kept = {rows[round(place * (len(rows) - 1) / (some - 1))][0] for place in range(some)} | {planned}
     best = by_spend[planned]
     spends = tuple(
         Spend(spend, value, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows
@@ -119,7 +109,8 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
         return round(x, 1), round(y, 1)
 
     points = " ".join(f"{x},{y}" for x, y in (place(*row) for row in rows))
-    return Curve(spends, points, *place(planned, by_spend[planned]))
+    own = next(each for each in spends if each.is_plan)
+    return Curve(spends, own, points, *place(planned, best))
 
 
 def read_curve(path: Path, planned: int) -> Curve | None:
@@ -129,13 +120,6 @@ def read_curve(path: Path, planned: int) -> Curve | None:
     except FileNotFoundError:
         return None
     return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
-
-
-def _spread(numbers: list[int]) -> list[int]:
-    """Some of many numbers, evenly from the first to the last."""
-    if len(numbers) <= MOST_ROWS:
-        return numbers
-    return [numbers[round(place * (len(numbers) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
 
 
 @dataclass(frozen=True)
@@ -184,26 +168,9 @@ def shown_lines(lines: Iterable[PlanLine], summary: PlanSummary | None) -> list[
     ]
 
 
-STEPS: dict[str, Promise | str] = {
-    "": _("The process starts."),
-    PlanningStep.READING: _("Reading the study."),
-    PlanningStep.FITTING: _("Learning from the study how people recruit. This takes some minutes."),
-    PlanningStep.PLANNING: _("Planning for the people who wait, and looking ahead."),
-    PlanningStep.SAVING: _("Keeping the plan."),
-}
-
-
-def shown_job(job: PlanningJob | None) -> dict[str, Any] | None:
-    """A job as a page shows it."""
-    return None if job is None else {
-        "job": job,
-        "asked": time_text(study_or_404(), job.asked_at),
-        "is_under_way": job.state in jobs.UNDER_WAY,
-        "has_failed": job.state == jobs.FAILED,
-        "step": STEPS.get(job.step, STEPS[""]),
-        "percent": round(100 * job.share),
-        "message": jobs.message_of(job),
-    }  # fmt: skip
+def job_context(job: PlanningJob | None) -> dict[str, Any]:
+    """A job, for the template of a page."""
+    return {"job": job, "under_way": job is not None and job.state in jobs.UNDER_WAY}
 
 
 def plan(request: HttpRequest) -> HttpResponse:
@@ -214,14 +181,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 
 def plan_number(request: HttpRequest, number: int) -> HttpResponse:
     """One plan by its number."""
-    return _page(request, study_or_404(), plan_or_404(number))
-
-
-def plan_or_404(number: int) -> Plan:
-    plan = Plan.objects.filter(plan=number).first()
-    if plan is None:
-        raise Http404
-    return plan
+    return _page(request, study_or_404(), get_object_or_404(Plan, plan=number))
 
 
 def lines_in_sight(request: HttpRequest, plan: Plan) -> QuerySet[PlanLine]:
@@ -243,12 +203,12 @@ def summary_of(plan: Plan) -> PlanSummary | None:
 
 
 def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpResponse:
-    context: dict[str, Any] = {
+    job = jobs.newest()
+    context = job_context(job) | {
         "plan": plan,
-        "job": shown_job(jobs.newest()),
+        "failed": jobs.message_of(job) if job is not None and job.state == jobs.FAILED else "",
         "may_make": may(request, Action.PROPOSE_PLAN, None),
         "past_plans": past_plans(),
-        "study_row": study,
         "is_newest": plan is not None and plan.plan == study.last_plan,
     }
     if plan is not None:
@@ -264,31 +224,26 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
     lines = lines_in_sight(request, plan)
     page = list_page(request, lines.order_by("person_id"))
     kept = KeptModel(plan.model).plan(plan.seed)
-    status = PlanStatus(plan.status)
-    is_open = status in (PlanStatus.PROPOSED, PlanStatus.APPROVED)
+    waits = plan.status == PlanStatus.PROPOSED
     only = only_site(request, Action.SEE_PEOPLE)
     return {
         "status": STATUSES[plan.status],
-        "proposed": time_text(study, plan.proposed_at),
         "summary": summary,
         "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
         "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
-        "was_approved": plan.round is not None,
-        "people": total["people"],
-        "coupons": total["coupons"],
-        "planned": total["planned"],
+        **total,
         "by_site": [] if only is None else _by_site(plan),
         "left_after": study.kept - total["coupons"],
         "curve": read_curve(kept.curve, total["planned"]),
         "forecast": read_forecast(kept.forecast),
         "differences": _since_before(request, plan),
-        "may_change": status is PlanStatus.PROPOSED and may(request, Action.CHANGE_PLAN, None),
-        "may_approve": status is PlanStatus.PROPOSED and may(request, Action.APPROVE_PLAN, None),
-        "may_stop": is_open and may(request, Action.STOP_PLAN, None),
-        "waits": status is PlanStatus.PROPOSED,
+        "may_change": waits and may(request, Action.CHANGE_PLAN, None),
+        "may_approve": waits and may(request, Action.APPROVE_PLAN, None),
+        "may_stop": (waits or plan.status == PlanStatus.APPROVED) and may(request, Action.STOP_PLAN, None),
+        "waits": waits,
         "own_site": None if only is None else site_name(only),
     }
 

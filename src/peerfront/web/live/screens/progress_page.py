@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Coupon, Event, Person, Site
+from peerfront.web.live.records.models import Coupon, Person, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
-from peerfront.web.live.screens.charts import Expected, bars, day_curve
+from peerfront.web.live.screens.charts import Expected, as_address, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.trees import Forest, Recruited
+from peerfront.web.live.screens.tree_page import Forest, Recruited
 
 FEWEST_COUPONS = 5
 """With fewer coupons no share is shown: it would mean nothing."""
@@ -117,15 +117,11 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
     return by_site
 
 
-@dataclass(frozen=True)
-class _Coupon:
+class _Coupon(NamedTuple):
     site: str
-    age: int
-    """Days since it was handed out; until it was made void."""
-    used: int | None
-    """The age at which it was used."""
-    ended: bool
-    """Whether its last day has passed, and it was not made void."""
+    age: int  # days since it was handed out, until it was made void
+    used: int | None  # the age at which it was used
+    ended: bool  # whether its last day has passed, and it was not made void
 
 
 def _coupon(study: StudyRow, today: date, site: str, *dates: Any) -> _Coupon:
@@ -182,122 +178,93 @@ def progress(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     today = today_of(study)
     site = site_filter(request, Action.SEE_PROGRESS)
-    now = _standing(study, today, site)
+    numbers = _standings(study, today, site)
+    now = numbers[site]
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
-    settings = study.settings
+    deadline, forecast = study.settings.deadline, _forecast(study) if site is None else []
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
-    return render(
-        request,
-        "screens/progress.html",
-        {
-            "now": now,
-            "site": site,
-            "site_choices": sites,
-            "query": f"?site={site}" if site else "",
-            "target": settings.target if site is None else None,
-            "deadline": settings.deadline,
-            "days_left": None if settings.deadline is None else (settings.deadline - today).days,
-            "this_week": now.weeks[-1].came if now.weeks else 0,
-            "weeks": now.weeks[::-1],
-            "kept": study.kept,
-            "budget": settings.budget,
-            "promised": 0 if plan is None else plan.promised,
-            "open": now.coupons[CouponState.OPEN] + now.coupons[CouponState.NOT_YET],
-            "expired": now.coupons[CouponState.EXPIRED],
-            "used": now.coupons[CouponState.USED],
-            "share_used": _percent(now.share_used),
-            "returns": [(each, _percent(each.share)) for each in now.returns],
-            "forecast": read_forecast(_forecast_file(study)) if site is None else [],
-            "by_site": [_standing(study, today, each) for each in sites] if site is None and len(sites) > 1 else [],
-            "fewest": FEWEST_COUPONS,
-        },
-    )
+    context = {
+        "now": now,
+        "site": site,
+        "site_choices": sites,
+        "pictures": {name: as_address(_drawn(name, study, today, now, forecast)) for name in PICTURES},
+        "target": study.settings.target if site is None else None,
+        "days_left": None if deadline is None else (deadline - today).days,
+        "weeks": now.weeks[::-1],
+        "promised": 0 if plan is None else plan.promised,
+        "open": now.coupons[CouponState.OPEN] + now.coupons[CouponState.NOT_YET],
+        "share_used": _percent(now.share_used),
+        "returns": [(each, _percent(each.share)) for each in now.returns],
+        "forecast": forecast,
+        "by_site": [numbers[each] for each in sites] if site is None and len(sites) > 1 else [],
+        "fewest": FEWEST_COUPONS,
+    }
+    return render(request, "screens/progress.html", context)
 
 
-def progress_picture(request: HttpRequest, name: str) -> HttpResponse:
-    """One of the pictures as a file; it is drawn once for what is recorded now."""
-    if name not in PICTURES:
-        raise Http404
-    study = study_or_404()
-    site = site_filter(request, Action.SEE_PROGRESS)
-    today = today_of(study)
-    forecast = _forecast_file(study)
-    stamp = forecast.stat().st_mtime if forecast is not None and forecast.is_file() else None
-    key = f"{name}-{site}-{_state(today)}-{get_language()}-{stamp}"
-    picture = cache.get_or_set(key, lambda: _drawn(name, study, today, site, forecast))
-    return HttpResponse(str(picture), content_type="image/svg+xml")
-
-
-def read_forecast(path: Path | None) -> list[Expected]:
+def read_forecast(path: Path) -> list[Expected]:
     """What was expected by date, as it was kept with a plan; empty where there is nothing."""
     try:
-        rows = [] if path is None else list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
+        rows = csv.DictReader(path.read_text("utf-8-sig").splitlines())
         columns = ("expected", "low", "high")
         return [Expected(date.fromisoformat(row["date"]), *(float(row[name]) for name in columns)) for row in rows]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
 
-def _forecast_file(study: StudyRow) -> Path | None:
+def _forecast(study: StudyRow) -> list[Expected]:
     """The forecast beside the model of the approved plan, or of the newest one before any is approved."""
     number = study.approved_plan or study.last_plan
     plan = DatabaseRecords().plan(number) if number else None
-    return None if plan is None else KeptModel(plan.model).forecast
+    return [] if plan is None else read_forecast(KeptModel(plan.model).forecast)
 
 
-def _drawn(name: str, study: StudyRow, today: date, site: str | None, forecast: Path | None) -> str:
-    now = _standing(study, today, site)
+def _drawn(name: str, study: StudyRow, today: date, now: Standing, forecast: Sequence[Expected]) -> str:
+    title = {
+        "people": gettext("People who take part, by date"),
+        "weeks": gettext("People who came, by week"),
+        "waves": gettext("People by wave"),
+        "returns": gettext("Share of coupons used, by days since they were handed out"),
+    }[name]
+    if now.name:
+        title = gettext("%(title)s (%(site)s)") % {"title": title, "site": now.name}
     beside = gettext("The table beside the picture has the same numbers.")
     match name:
-        case "people":
-            days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
-            target, deadline = study.settings.target if site is None else None, study.settings.deadline
-            return day_curve(
-                _at_site(gettext("People who take part, by date"), now),
-                beside,
-                days or [(today, 0)],
-                gettext("People who take part"),
-                band=read_forecast(forecast) if site is None else [],
-                band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
-                target=target,
-                target_words=gettext("Target: %(target)s") % {"target": target},
-                deadline=deadline,
-                deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
-            )
         case "weeks":
-            title = _at_site(gettext("People who came, by week"), now)
             weeks = [(week.monday.isoformat()[5:], week.came) for week in now.weeks]
             return bars(title, beside, weeks, gettext("Week that begins on (month-day)"))
         case "waves":
-            title = _at_site(gettext("People by wave"), now)
-            return bars(
-                title, beside, [(str(wave), number) for wave, number in now.waves], gettext("Wave; seeds are 0")
-            )
-    title = _at_site(gettext("Share of coupons used, by days since they were handed out"), now)
-    shares = [(str(each.age), each.share) for each in now.returns]
-    return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
-
-
-def _at_site(title: str, now: Standing) -> str:
-    return gettext("%(title)s (%(site)s)") % {"title": title, "site": now.name} if now.name else title
+            waves = [(str(wave), number) for wave, number in now.waves]
+            return bars(title, beside, waves, gettext("Wave; seeds are 0"))
+        case "returns":
+            shares = [(str(each.age), each.share) for each in now.returns]
+            return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
+    days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
+    target, deadline = None if now.name else study.settings.target, study.settings.deadline
+    return day_curve(
+        title,
+        beside,
+        days or [(today, 0)],
+        gettext("People who take part"),
+        band=forecast,
+        band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
+        target=target,
+        target_words=gettext("Target: %(target)s") % {"target": target},
+        deadline=deadline,
+        deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
+    )
 
 
 def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.0f}\u00a0%"
 
 
-def _standing(study: StudyRow, today: date, site: str | None) -> Standing:
+def _standings(study: StudyRow, today: date, site: str | None) -> dict[str | None, Standing]:
     """Numbers of what is recorded now; those of a large study, which take seconds, may be a minute old."""
-    large = f"large-{study.prefix}-{today}"
-    numbers: dict[str | None, Standing] | None = cache.get(large)
+    key = f"standings-{study.prefix}-{today}"
+    numbers: dict[str | None, Standing] | None = cache.get(key)
     if numbers is None or site not in numbers:
-        numbers = cache.get_or_set(f"numbers-{_state(today)}", lambda: standings(study, today))
-        assert numbers is not None
+        numbers = standings(study, today)
         if numbers[None].handed_out > _LARGE:
-            cache.set(large, numbers, _LARGE_KEPT)
-    return numbers[site]
-
-
-def _state(today: date) -> str:
-    """What numbers and pictures depend on: all that is recorded (the last hash of the chain), and the day."""
-    return f"{Event.objects.order_by('-number').values_list('hash', flat=True).first()}-{today}"
+            cache.set(key, numbers, _LARGE_KEPT)
+    return numbers

@@ -7,7 +7,7 @@ import hashlib
 import re
 from dataclasses import asdict
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from zoneinfo import available_timezones
 
 from django import forms
@@ -170,7 +170,14 @@ class QuestionForm(forms.Form):
         help_text=_("Small letters, digits and _. Made from the question if it is empty."),
         widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
     )  # fmt: skip
-    kind = forms.ChoiceField(label=_("Answered by"))
+    kind = forms.ChoiceField(
+        label=_("Answered by"),
+        choices=[
+            (QuestionKind.CHOICE.value, _("choosing one of several")),
+            (QuestionKind.NUMBER.value, _("a number")),
+            (QuestionKind.TEXT.value, _("words")),
+        ],
+    )
     choices = forms.CharField(
         label=_("Choices, one on each line"), required=False, widget=forms.Textarea(attrs={"rows": 4})
     )
@@ -178,14 +185,6 @@ class QuestionForm(forms.Form):
         label=_("Plans may use the answers"), required=False, initial=True,
         help_text=_("Leave sensitive questions out unless there is a reason."),
     )  # fmt: skip
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        cast(forms.ChoiceField, self.fields["kind"]).choices = [
-            (QuestionKind.CHOICE.value, gettext("choosing one of several")),
-            (QuestionKind.NUMBER.value, gettext("a number")),
-            (QuestionKind.TEXT.value, gettext("words")),
-        ]
 
     @property
     def is_blank(self) -> bool:
@@ -217,13 +216,7 @@ class QuestionForm(forms.Form):
         return entries
 
 
-if TYPE_CHECKING:
-    _BaseFormSet = BaseFormSet[QuestionForm]
-else:
-    _BaseFormSet = BaseFormSet  # Django's own class takes no parameter when the program runs
-
-
-class Questions(_BaseFormSet):
+class Questions(BaseFormSet):  # type: ignore[type-arg]
     """All rows of questions."""
 
     def add_fields(self, form: QuestionForm, index: int | None) -> None:
@@ -324,7 +317,7 @@ class SiteForm(RequestForm):
         help_text=_(
             "Letters, digits, - and _ without blanks, such as north. It stands in the exported data and stays."
         ),
-        widget=forms.TextInput(attrs={"autocapitalize": "none", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocapitalize": "none"}),
     )
 
     def clean_short(self) -> str:

@@ -6,10 +6,11 @@ closed for everybody. The rules decide again on what a form of a page asks for.
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cached_property, wraps
-from typing import cast
+from typing import Any, Self, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -44,7 +45,7 @@ class Audience(StrEnum):
 PAGES: dict[str, Audience | Action] = {
     **dict.fromkeys(("login", "first_login", "healthz", "set_language"), Audience.EVERYBODY),
     **dict.fromkeys(("logout", "home", "password", "work_at"), Audience.MEMBERS),
-    **{page: action for action in Action for page in action.declared.pages},
+    **{page: action for action in Action for page in action.declared.pages.split()},
 }
 """What must be allowed, at one's own site, to open a page."""
 
@@ -61,22 +62,17 @@ class AtWork(HttpRequest):
     """Where they work now; None if their role is for all sites and they have not chosen one."""
 
 
-def may_open(page: str, role: Role | None) -> bool:
-    """Look up the table; None for somebody who has not logged in."""
+def may_open(page: str, member: Member | None) -> bool:
+    """Look up the table, for the sites of the member's role; None for somebody who has not logged in."""
     needed = PAGES.get(page)
     if needed is Audience.EVERYBODY:
         return True
-    if needed is None or role is None:
+    if needed is None or member is None:
         return False
-    return not isinstance(needed, Action) or is_allowed(needed, role, own_site=True)
-
-
-def may_open_as(page: str, member: Member) -> bool:
-    """Look up the table for somebody who has logged in, with the sites of their role."""
-    needed = PAGES.get(page)
-    if isinstance(needed, Action) and needed.declared.scope is Scope.STUDY:
-        return is_allowed(needed, member.role, own_site=member.covers(None))
-    return may_open(page, member.role)
+    if not isinstance(needed, Action):
+        return True
+    own_site = needed.declared.scope is not Scope.STUDY or member.covers(None)
+    return is_allowed(needed, member.role, own_site=own_site)
 
 
 class AccessMiddleware:
@@ -103,13 +99,13 @@ class AccessMiddleware:
             at_work.member = member
             at_work.work_site = _work_site(request, member)
             timezone.activate(_StudyZone())  # pages tell days and times there
-        if may_open(page, None) if member is None else may_open_as(page, member):
+        if may_open(page, member):
             return None
         if member is None:
             return login_again(request)
         needed = PAGES.get(page)
         allowed = sorted(roles_allowed(needed)) if isinstance(needed, Action) else []
-        context = {"allowed": allowed, "of_all_sites": may_open(page, member.role)}
+        context = {"allowed": allowed, "of_all_sites": may_open(page, replace(member, site=None))}
         return render(request, "screens/not_allowed.html", context, status=403)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
@@ -193,6 +189,14 @@ class RequestForm(forms.Form):
     key = forms.CharField(max_length=80, widget=forms.HiddenInput, initial=new_key)
     device_time = forms.CharField(max_length=40, required=False, widget=forms.HiddenInput)
 
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for field in self.fields.values():  # tablets are shared: what one person typed is not offered to the next
+            if isinstance(field.widget, forms.TextInput | forms.NumberInput | forms.Textarea):
+                field.widget.attrs.setdefault("autocomplete", "off")
+            if type(field) is forms.IntegerField:
+                field.widget.attrs.setdefault("inputmode", "numeric")
+
     def ask(
         self,
         request: HttpRequest,
@@ -215,10 +219,11 @@ class RequestForm(forms.Form):
         """Whether this very form was sent before; for wishes that change from one moment to the next."""
         return Event.objects.filter(request_key=self.cleaned_data["key"]).exists()
 
-    def with_new_key(self) -> "RequestForm":
-        """The same entries to be sent again after a refusal, as a new request."""
+    def with_new_key(self, **changed: str) -> Self:
+        """The same entries, or some changed, to be sent again after a refusal, as a new request."""
         entries = cast(QueryDict, self.data).copy()
-        entries["key"] = new_key()
+        for name, text in (changed | {"key": new_key()}).items():
+            entries[name] = text
         self.data = entries
         return self
 

@@ -24,7 +24,7 @@ from peerfront.web.live.screens import (
     progress_page,
     settings_page,
     staff_requests,
-    trees,
+    tree_page,
     users,
 )
 from peerfront.web.live.screens.form_pages import form_page
@@ -52,8 +52,7 @@ urlpatterns = [
     path("coupons/<path:code>/extend/", form_page(coupon_page.ExtendForm), name="extend_coupon"),
     path("coupons/<path:code>/", coupon_page.coupon, name="coupon"),
     path("people/", people.people, name="people"),
-    path("trees/", trees.tree, name="tree"),
-    path("trees/picture.svg", trees.tree_picture, name="tree_picture"),
+    path("trees/", tree_page.tree, name="tree"),
     path("people/<str:person>/", people.person, name="person"),
     path("people/<str:person>/coupons/", form_page(person_actions.OverrideForm), name="override_coupons"),
     path("people/<str:person>/correct/", form_page(person_actions.CorrectionForm), name="correct_answers"),
@@ -63,7 +62,6 @@ urlpatterns = [
     path("people/<str:person>/contact/write/", person_actions.write_contact, name="write_contact"),
     path("people/<str:person>/contact/delete/", form_page(person_actions.ForgetForm), name="delete_contact"),
     path("progress/", progress_page.progress, name="progress"),
-    path("progress/<str:name>.svg", progress_page.progress_picture, name="progress_picture"),
     path("estimates/", estimates_page.estimates, name="estimates"),
     # The plan: made, looked at, changed, approved, stopped
     path("plan/", plan_page.plan, name="plan"),

@@ -1,6 +1,8 @@
 """Users: add people, change their roles, stop them, send one-time links; and everybody's own password."""
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
@@ -10,7 +12,7 @@ from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -35,7 +37,7 @@ from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
-from peerfront.web.live.rules.requests import NoteAction, Request
+from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
@@ -73,6 +75,11 @@ class RoleForm(RequestForm):
         return Role(self.cleaned_data["role"]), self.cleaned_data["site"] or None
 
 
+def _check_user_name(name: str) -> None:
+    if bad_user_name(name):
+        raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
+
+
 class NewUserForm(RoleForm):
     """The name and role of a new user."""
 
@@ -80,15 +87,10 @@ class NewUserForm(RoleForm):
         label=_("Name for logging in"),
         max_length=LONGEST_USER_NAME,
         help_text=_("Letters, digits and @ . + - _ without blanks. The audit shows it."),
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+        widget=forms.TextInput(attrs={"autocapitalize": "none"}),
+        validators=[_check_user_name],
     )
     field_order = ("name", "role", "site")
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        if bad_user_name(name):
-            raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
-        return name
 
     def clean(self) -> dict[str, Any]:
         """A name is taken unless this very form took it, sent a second time."""
@@ -134,9 +136,7 @@ def add_user(request: HttpRequest) -> HttpResponse:
 
 def user(request: HttpRequest, number: int) -> HttpResponse:
     """One user: change the role, make a new link, stop or let in again."""
-    person = User.objects.select_related("member", "member__site").filter(pk=number).first()
-    if person is None:
-        raise Http404
+    person = get_object_or_404(User.objects.select_related("member", "member__site"), pk=number)
     member = StoredMember.objects.filter(user=person).first()
     own = person.get_username() == cast(AtWork, request).member.name
     form = RoleForm(request.POST or None, initial={"role": member.role, "site": member.site_id} if member else {})
@@ -165,29 +165,30 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
 
 def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, small: RequestForm) -> Answer:
     """Note a change and make it, in one transaction."""
-    if what == "role":
-        role, site = form.role_and_site
-        note: NoteAction = staff_note("role changed", person.username, role, site)
-        done = gettext("The role is changed.")
+    change: Callable[[], object]
+    match what:
+        case "role":
+            role, site = form.role_and_site
+            note, done = staff_note("role changed", person.username, role, site), gettext("The role is changed.")
+            change = partial(write_member, person.username, role, site)
+        case "link":
+            note, done = member_note("new link", person), gettext("The old password works no more. Pass the link on.")
+            change = partial(_keep_link, request, person)
+        case "stop":
+            note, done = member_note("stopped", person), gettext("This user can no longer log in.")
+            change = partial(_let_in, person, False)
+        case "let in":
+            note, done = member_note("let in again", person), gettext("This user can log in again.")
+            change = partial(_let_in, person, True)
+        case _:
+            raise Http404
 
-        def change(_: Accepted) -> None:
-            _write(person.username, role, site)
-    elif what == "link":
-        note, done = member_note("new link", person), gettext("The old password works no more. Pass the link on.")
+    def changed(_: Accepted) -> None:
+        change()
+        if managers() == 0:  # nobody else writes in this transaction: two managers cannot remove each other
+            raise _LastManager
 
-        def change(_: Accepted) -> None:
-            _keep_link(request, person)
-    elif what in ("stop", "let in"):
-        note = member_note("stopped" if what == "stop" else "let in again", person)
-        done = gettext("This user can no longer log in.") if what == "stop" else gettext("This user can log in again.")
-
-        def change(_: Accepted) -> None:
-            person.is_active = what == "let in"
-            person.save(update_fields=["is_active"])
-            _check_managers()
-    else:
-        raise Http404
-    answered = small.ask(request, note, alongside=change)
+    answered = small.ask(request, note, alongside=changed)
     if isinstance(answered, Accepted) and not answered.repeated:
         messages.success(request, done)
     return answered
@@ -196,18 +197,12 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
 def _add(name: str, role: Role, site: str | None) -> None:
     """Write somebody new; another manager may have used the name since the form was checked."""
     refuse_taken(name)
-    _write(name, role, site)
-
-
-def _write(name: str, role: Role, site: str | None) -> None:
     write_member(name, role, site)
-    _check_managers()
 
 
-def _check_managers() -> None:
-    """Inside the transaction, in which nobody else writes: two managers cannot remove each other."""
-    if managers() == 0:
-        raise _LastManager
+def _let_in(person: User, is_active: bool) -> None:
+    person.is_active = is_active
+    person.save(update_fields=["is_active"])
 
 
 def _keep_link(request: HttpRequest, user: User) -> None:
@@ -220,13 +215,7 @@ def _keep_link(request: HttpRequest, user: User) -> None:
 _BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
 
 
-if TYPE_CHECKING:
-    _SetPasswordForm = SetPasswordForm[User]
-else:
-    _SetPasswordForm = SetPasswordForm  # Django's own class takes no parameter when the program runs
-
-
-class _NameAndPasswords(_SetPasswordForm):
+class _NameAndPasswords(SetPasswordForm):  # type: ignore[type-arg]
     """Managers who log in for the first time may choose their name as well: no record carries it yet."""
 
     field_order = ("user_name", "new_password1", "new_password2")
@@ -236,12 +225,11 @@ class _NameAndPasswords(_SetPasswordForm):
         max_length=LONGEST_USER_NAME,
         help_text=_("Letters, digits and @ . + - _ without blanks. The audit shows it, so it should tell who you are."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+        validators=[_check_user_name],
     )
 
     def clean_user_name(self) -> str:
         name: str = self.cleaned_data["user_name"]
-        if bad_user_name(name):
-            raise forms.ValidationError(gettext("Use letters, digits and @ . + - _ without blanks."))
         if is_taken(name, besides=self.user):
             raise forms.ValidationError(name_taken())
         return name

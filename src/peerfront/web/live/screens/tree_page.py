@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
-from urllib.parse import urlencode
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
 from peerfront.foundation.shown import visible
@@ -24,8 +21,8 @@ from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
-from peerfront.web.live.screens.charts import picture
-from peerfront.web.live.screens.page_frame import day_of, only_site, sites_in_sight, study_or_404
+from peerfront.web.live.screens.charts import as_address, picture
+from peerfront.web.live.screens.page_frame import only_site, sites_in_sight, study_or_404
 
 MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""
@@ -200,39 +197,26 @@ def tree(request: HttpRequest) -> HttpResponse:
     """Show one chain as a picture and as a list, and all chains by size."""
     study, forest = study_or_404(), _forest(request)
     chains = forest.chains()
-    root = _root(request, forest)
-    context = {
-        "chains": [(chain, day_of(study, chain.newest)) for chain in chains[:MOST_LISTED]],
-        "more_chains": max(len(chains) - MOST_LISTED, 0),
-    }
-    if root is not None:
+    # The picture begins with the person of the address, or with the largest chain's.
+    root = request.GET.get("root", "") or (chains[0].root if chains else "")
+    if root and root not in forest.people:
+        raise Http404
+    context: dict[str, Any] = {"chains": chains[:MOST_LISTED], "more_chains": max(len(chains) - MOST_LISTED, 0)}
+    if root:
         shown = forest.shown(root, MOST_SHOWN)
         colouring = _colouring(request, study, forest, shown)
-        number = len(shown)
         above = forest.people[root].recruiter
         context |= {
             "root": root,
             "above": above if above in forest.people else "",
-            "number": number,
+            "number": len(shown),
             "whole": sum(1 for _ in forest.below(root)),
             "colouring": colouring,
             "choices": _choices(study),
-            "nested": _nested(shown, study),
-            "address": f"{reverse('tree_picture')}?{urlencode({'root': root, 'colour': colouring.key})}",
+            "people": shown,
+            "picture": as_address(tree_svg(shown, colouring.group, colouring.groups, colouring.words)),
         }
     return render(request, "screens/tree.html", context)
-
-
-def tree_picture(request: HttpRequest) -> HttpResponse:
-    """The picture of a chain as a file."""
-    forest = _forest(request)
-    root = _root(request, forest)
-    if root is None:
-        raise Http404
-    shown = forest.shown(root, MOST_SHOWN)
-    colouring = _colouring(request, study_or_404(), forest, shown)
-    picture = tree_svg(shown, colouring.group, colouring.groups, colouring.words)
-    return HttpResponse(picture, content_type="image/svg+xml")
 
 
 def _forest(request: HttpRequest) -> Forest:
@@ -244,17 +228,6 @@ def _forest(request: HttpRequest) -> Forest:
         Recruited(person, recruiter, site, at, withdrawn is not None)
         for person, recruiter, site, at, withdrawn in people.values_list(*columns).iterator(chunk_size=2_000)
     )
-
-
-def _root(request: HttpRequest, forest: Forest) -> str | None:
-    """The person with whom the picture begins: that of the address, or the largest chain's."""
-    wanted = request.GET.get("root", "")
-    if wanted:
-        if wanted not in forest.people:
-            raise Http404
-        return wanted
-    chains = forest.chains()
-    return chains[0].root if chains else None
 
 
 def _choices(study: StudyRow) -> list[tuple[str, str]]:
@@ -297,23 +270,3 @@ def _groups(request: HttpRequest, key: str, forest: Forest, people: list[str]) -
         rows = stored.values_list("pk", "answers")
         by_person |= {person: dict(answers or ()).get(key, "") for person, answers in rows}
     return {person: by_person.get(person) or gettext("Not answered") for person in people}
-
-
-def _nested(shown: Sequence[Placed], study: StudyRow) -> SafeString:
-    """The chain as nested lists, from the deepest wave on, so that no chain is too long."""
-    lists: dict[str, SafeString] = {}
-    for each in reversed(shown):
-        person = each.person.person
-        below = format_html_join("", "{}", ((lists.pop(recruit),) for recruit in each.recruits))
-        more = format_html(
-            ' <a href="?root={}">{}</a>', person, gettext("and %(number)s more") % {"number": each.hidden}
-        ) if each.hidden else ""  # fmt: skip
-        lists[person] = format_html(
-            '<li><a href="{}"><bdi>{}</bdi></a> <span class="quiet">{}</span>{}{}</li>',
-            reverse("person", args=[person]),
-            person,
-            day_of(study, each.person.enrolled_at),
-            more,
-            format_html("<ul>{}</ul>", below) if each.recruits else "",
-        )
-    return lists[shown[0].person.person]
