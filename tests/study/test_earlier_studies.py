@@ -6,16 +6,19 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.models.response.response_stories import weigh
 
 from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.coupon_family import tilt
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.earlier_studies import EarlierStudies, Help, return_settings
+from peerfront.study.fit_models import counts_of
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import fit_study
 from peerfront.study.model import Model
@@ -41,24 +44,27 @@ def earlier(study: Study, schema: StudySchema, *fits: Fit) -> EarlierStudies:
 
 
 def other_fit(factor: float) -> Fit:
-    """The small model with rates times a factor, and another fingerprint."""
+    """The small model of people who bring about so many times as many, and another fingerprint."""
     fit = a_fit()
-    story = fit.planner.story
-    response = story.response
-    rates = replace(response.rates, log_scale=response.rates.log_scale + np.log(factor))  # type: ignore[attr-defined]
-    story = replace(story, response=replace(response, rates=rates))  # type: ignore[type-var]
-    planner = replace(fit.planner, stories=(story,))
-    return replace(fit, planner=planner, data_fingerprint=f"another {factor}", scores={"pairs": 85})
+    levels = fit.belief.levels + np.log(factor) * tilt(fit.belief.most)[1:]
+    belief = replace(fit.belief, levels=levels)
+    return replace(fit, belief=belief, data_fingerprint=f"another {factor}", scores={"pairs": 85})
 
 
 @cache
-def helped(*factors: float) -> tuple[EarlierStudies, Help, float]:
+def helped(*factors: float) -> tuple[Prior, Belief]:
+    """The prior after earlier studies, and what a study of 30 people believes with it."""
     study, schema = new_study()
     studies = earlier(study, schema, *(other_fit(factor) for factor in factors))
-    stories, _ = studies.responses(study, history_of(study, studies.schema))
-    story = stories["capacity"]
-    mean = float(story.response.means(history_of(study, studies.schema).referrers).mean())
-    return studies, Help(studies, int(study.informative.sum()), story.level, story.slope), mean
+    counts = counts_of(history_of(study, studies.schema))
+    prior = studies.prior(Prior(), counts) if factors else Prior()
+    return prior, learned_belief(counts, prior)
+
+
+def with_three(belief: Belief) -> np.ndarray:
+    """Recruits of somebody of whom nothing is known, with three coupons, by each draw."""
+    nobody = np.full((1, len(belief.schema.fields)), -1, dtype=np.int16)
+    return belief.response.by_draw(nobody, 3)[:, 0, 2]
 
 
 def test_columns_are_shared_by_name_and_answers() -> None:
@@ -77,50 +83,48 @@ def test_columns_are_shared_by_name_and_answers() -> None:
     none, schema = new_study(town="quarter", sex="gender")
     alone = earlier(none, schema, a_fit())
     assert alone.shared == ()
-    scores = Help(alone, 20, *_level(alone, none)).scores()
+    scores = Help(alone).scores()
     assert scores["shared"] == []
     assert scores["own"]
 
 
-def _level(studies: EarlierStudies, study: Study):
-    stories, _ = studies.responses(study, history_of(study, studies.schema))
-    return stories["capacity"].level, stories["capacity"].slope
-
-
 def test_earlier_studies_that_agree_count_for_more_than_those_that_differ() -> None:
-    _, alike, near = helped(0.95, 1.0, 1.05)
-    _, unlike, far = helped(0.3, 1.0, 3.0)
-    assert alike.level is not None
-    assert unlike.level is not None
-    assert alike.level.prior_share > 2 * unlike.level.prior_share
-    assert alike.counts_as > unlike.counts_as
-    assert alike.scores()["counts_as_people"] == alike.counts_as
-    assert alike.level.error < unlike.level.error
-    assert near > 0.0
-    assert far > 0.0
+    alone, (alike, near), (unlike, far) = helped()[1], helped(0.95, 1.0, 1.05), helped(0.3, 1.0, 3.0)
+    known, vague = (np.array(prior.earlier_levels)[:, 1] for prior in (alike, unlike))
+    assert (2 * known < vague).all()
+    assert with_three(near).std() < 0.8 * with_three(far).std()
+    assert with_three(near).std() < 0.8 * with_three(alone).std()
 
 
-def test_far_away_studies_hardly_move_the_new_one() -> None:
-    _, near, mean = helped(0.95, 1.0, 1.05)
-    _, distant, moved = helped(5.0, 5.2, 4.8)
-    assert near.level is not None
-    assert distant.level is not None
-    assert distant.level.prior_share < near.level.prior_share
-    assert moved < 2.0 * mean  # five times as much was said
+@pytest.mark.parametrize("factors", [(5.0, 5.2, 4.8), (5.0,), (0.2, 0.21, 0.19)])
+def test_far_away_studies_hardly_move_the_new_one(factors: tuple[float, ...]) -> None:
+    alone, moved = with_three(helped()[1]), with_three(helped(*factors)[1])
+    assert abs(moved.mean() - alone.mean()) < 0.5 * alone.std()
 
 
-def test_the_new_model_differs_between_people_as_the_earlier_ones_do() -> None:
+def test_what_mattered_and_what_coupons_did_elsewhere_is_likelier_here() -> None:
+    believes = a_fit().belief
+    assert believes.fields  # women bring more
+    assert set(believes.weights) == {"capacity"}
+    prior, belief = helped(0.95, 1.0, 1.05)
+    assert prior.likely == believes.fields
+    assert prior.log_odds("sex") > Prior().log_odds("sex")
+    assert belief.weights["capacity"] > helped()[1].weights["capacity"] + 0.1
+    assert set(belief.weights) == {"capacity", "per_coupon", "motivate"}  # nothing is ruled out by others
+    knows, _ = new_study(sex="gender")
+    studies = earlier(*new_study(sex="gender"), a_fit())
+    assert studies.prior(Prior(), counts_of(history_of(knows, studies.schema))).likely == tuple(
+        name for name in believes.fields if name != "sex"
+    )
+
+
+def test_levels_come_from_studies_with_as_many_coupons() -> None:
     study, schema = new_study()
-    studies = earlier(study, schema, *(other_fit(factor) for factor in (0.95, 1.0, 1.05)))
-    stories, fitted = studies.responses(study, history_of(study, studies.schema))
-    response = stories["capacity"].response
-    codes = np.array([[0, 0], [1, 0]], dtype=np.int16)
-    old = next(iter(a_fit().responses.values())).means(codes)
-    new = response.means(codes)
-    assert (old[0] > old[1]) == (new[0] > new[1])  # women bring more
-    weights = studies.weigh(weigh(fitted), 0.9).weights
-    assert weights["capacity"] > weigh(fitted).weights["capacity"]  # the only story of the earlier models
-    assert {story.name for story in fitted} == {"capacity", "per_coupon"}
+    counts = counts_of(history_of(study, earlier(study, schema, a_fit()).schema))
+    fewer = replace(counts, coupons=np.minimum(counts.coupons, 2), recruits=np.minimum(counts.recruits, 2))
+    studies = earlier(study, schema, a_fit())
+    assert len(studies.prior(Prior(), counts).earlier_levels) == 3
+    assert studies.prior(Prior(), fewer).earlier_levels == ()
 
 
 def test_homophily_is_pooled() -> None:

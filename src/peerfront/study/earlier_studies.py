@@ -1,9 +1,9 @@
 """Models of earlier studies support the fit of a new one, with more weight the better they agree with it.
 
 Only saved models are read, which hold nobody's rows. Columns with the same name and categories are shared, and each
-model reads the new study's file by its own rules. Its predictions of how many people bring, whom and when are pooled
-with the new study's data (`models.response.pooled_response`, `models.pooling`). The new model uses the earlier model's
-categories for shared columns, which are public already.
+model reads the new study's file by its own rules. What it believes about coupons is part of the new study's prior
+(`models.belief.belief_fit`); whom people bring and when is pooled with the new study's data (`models.pooling`). The new
+model uses the earlier model's categories for shared columns, which are public already.
 """
 
 from collections.abc import Collection, Sequence
