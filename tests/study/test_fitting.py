@@ -83,8 +83,8 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     used = study.recruits[study.informative] >= 1
     share = rounded_count(used.sum()) / rounded_count(len(used))
     assert f"{share:.0%} +-" in text
-    assert "so the file cannot say" in text, "everybody had three coupons"
-    assert {story.name for story in loaded.planner.stories} == {"capacity", "per_coupon"}
+    assert loaded.scores["coupon_stories"]["same_coupons"], "everybody had three coupons"
+    assert {story.name for story in loaded.planner.stories} == {"capacity", "per_coupon", "motivate"}
     about = [rounded_count(count) for count in (len(study), study.informative.sum())]
     assert f"about {about[0]} people, of whom about {about[1]} have usable recruitment counts" in text
     assert "+- " in text
@@ -253,7 +253,7 @@ def test_a_value_without_a_deadline_is_refused() -> None:
 
 def test_a_fit_without_columns_is_refused() -> None:
     fit = small_fit().fit
-    bare = Fit(fit.schema, fit.offspring, fit.planner, fit.rules)
+    bare = Fit(fit.schema, fit.belief, fit.offspring, fit.planner, fit.rules)
     with pytest.raises(DataFileError, match="Fit the study again"):
         _ = Model(bare).schema
 

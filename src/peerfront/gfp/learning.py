@@ -23,7 +23,6 @@ from peerfront.foundation.messages import Readable
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.states import StateBatch, sampled_recruits
-from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import Array, FrozenSurrogate, LaplaceNetwork, learned_networks
 from peerfront.problem import OffspringModel, Policy, Rules, World, rollout
 
@@ -229,12 +228,22 @@ def smaller_problem(rules: Rules) -> Rules:
 
 
 def stretched(planner: Planner, budget: int) -> Planner:
-    """The planner with its value stretched to `budget` coupons, and people in proportion."""
-    return replace(planner, stories=tuple(_stretched(story, budget) for story in planner.stories))
+    """The planner with its value stretched to `budget` coupons, and people in proportion.
+
+    Stories that share a value do so afterwards.
+    """
+    of_stories = [learned_networks(story) for story in planner.stories]
+    done = {networks: _stretched(*networks, budget) for networks in of_stories}
+    stories = (
+        replace(story, surrogate=done[networks][0], laplace=done[networks][1])
+        for story, networks in zip(planner.stories, of_stories, strict=True)
+    )
+    return replace(planner, stories=tuple(stories))
 
 
-def _stretched(story: Story, budget: int) -> Story:
-    surrogate, laplace = learned_networks(story)
+def _stretched(
+    surrogate: FrozenSurrogate, laplace: LaplaceNetwork, budget: int
+) -> tuple[FrozenSurrogate, LaplaceNetwork]:
     times = budget / surrogate.budget
     if times < 1.0:
         raise SettingError("learned_value.cannot_shrink", largest=surrogate.budget, budget=budget)
@@ -243,8 +252,7 @@ def _stretched(story: Story, budget: int) -> Story:
     for place in np.ndindex(*weights.shape[:-2], surrogate.latent):
         column = (*place[:-1], slice(None), place[-1])
         weights[column] = times * np.interp(share, learned, surrogate.weights[column])
-    return replace(
-        story,
-        surrogate=replace(surrogate, weights=weights, stretch=times * surrogate.stretch),
-        laplace=replace(laplace, stretch=times * laplace.stretch),
+    return (
+        replace(surrogate, weights=weights, stretch=times * surrogate.stretch),
+        replace(laplace, stretch=times * laplace.stretch),
     )
