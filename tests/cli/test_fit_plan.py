@@ -1,6 +1,7 @@
 """`peerfront example`, `fit` and `plan` as a coordinator uses them; bad input is exit code 2, nothing written."""
 
 import json
+import shutil
 import sys
 
 import pandas as pd
@@ -141,6 +142,15 @@ def test_a_plan_without_a_file_writes_nothing(made, run, tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_plan_for_what_somebody_knows_about_coupons(made, run) -> None:
+    """Everybody had three coupons, so every part is left; a plan for one of them still tells what comes by each."""
+    for part in ("capacity", "per_coupon", "motivate"):
+        code, out, _ = run("plan", made / "model", made / "frontier.csv", "--budget", "12", "--response", part)
+        assert code == 0
+        for told in ("almost as well as three (weight", "used on its own (weight", "three are needed (weight"):
+            assert told in out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -156,6 +166,7 @@ def test_a_plan_without_a_file_writes_nothing(made, run, tmp_path) -> None:
         (["--budget", "20", "--spend", "1", "--min-per-person", "1"], "1 are to be given out"),
         (["--budget", "20", "--spend", "5", "--strata", "district"], "do not go together"),
         (["--budget", "20", "--spend", "5", "--learn"], "do not go together"),
+        (["--budget", "20", "--response", "cautious"], "average, capacity, motivate, per_coupon"),
     ],
 )
 def test_bad_orders(made, run, options, message) -> None:
@@ -182,6 +193,10 @@ def test_frontiers_and_models_that_do_not_fit(made, run, tmp_path) -> None:
     people.to_csv(path, index=False)
     assert "There is no fit at" in told(tmp_path / "nothing")
     assert "has no manifest.json" in told(made)
+    shutil.copytree(made / "model", tmp_path / "old")
+    manifest = json.loads((tmp_path / "old" / "manifest.json").read_text())
+    (tmp_path / "old" / "manifest.json").write_text(json.dumps(manifest | {"format_version": 2}))
+    assert "was made by an earlier version of peerfront" in told(tmp_path / "old")
     assert run("plan", made / "model", tmp_path / "no.csv", "--budget", "5")[0] == 2
 
 
@@ -192,6 +207,7 @@ def test_frontiers_and_models_that_do_not_fit(made, run, tmp_path) -> None:
         (["--budget", "10", "--rounds", "0"], "rounds must be"),
         (["--budget", "10", "--discount", "2"], "discount must lie above 0"),
         (["--budget", "10", "--schema", "no.toml"], "no.toml"),
+        (["--budget", "10", "--response", "both"], "auto, capacity, per_coupon"),
     ],
 )
 def test_bad_fits(made, run, tmp_path, options, message) -> None:
@@ -263,7 +279,8 @@ def test_a_file_that_tells_nothing_about_people(made, run, tmp_path) -> None:
     code, out, _ = run("plan", *who, "--out", tmp_path / "sheet.csv")
     assert code == 0
     sheet = pd.read_csv(tmp_path / "sheet.csv")
-    assert sheet["expected_now"].nunique() <= 2  # some may get one coupon more than others
+    assert (sheet.groupby("coupons")["expected_now"].nunique() == 1).all()
+    assert sheet["coupons"].nunique() == 1 or (sheet["decided_by"] != "plan").all(), "lots alone tell people apart"
     study = ("report", tmp_path / "model", tmp_path / "bare.csv", "--frontier", tmp_path / "waiting.csv")
     code, _, _ = run(*study, "--budget", "20", "--episodes", "20", "--out", tmp_path / "report.html")
     assert code == 0

@@ -17,8 +17,8 @@ What is tied is judged coupon by coupon. Together they may lose more: coupons th
 the lottery is rehearsed. If most draws would lose more than the noise of the coupons that change hands, the noise is
 halved, and at last lots are drawn only among people whose rows are the same, which costs nothing.
 
-**Blocks.** Where a further coupon is worth more than the one before it (`blocks`), handing out evenly would tear blocks
-apart. There people whose rows are the same draw lots for the numbers that the plan gave them, which costs nothing.
+**Blocks.** Where a further coupon is worth more than the one before it (`blocks`), handing out evenly may tear blocks
+apart. If it loses among people whose rows are the same, they draw lots for the numbers that the plan gave them.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,6 @@ from peerfront.gfp.backup import Array, Tables
 
 Numbers = NDArray[np.int64]
 _SAME = 1e-9  # relative: numbers that differ by less are the same
-_RISES = 1e-6  # of a first coupon's worth: what counts as a rise
 _BELOW_ONE = 1.0 - 1e-12  # keeps logarithms finite
 _PARTS_OF_NOISE = (1.0, 0.5, 0.25, 0.125, 0.0)
 _REHEARSALS = 400  # draws that show what a lottery may lose
@@ -117,20 +116,10 @@ class Classes:
         size = np.bincount(of, minlength=number)
         return cls(of, size, gains, logs, worth, loudest, coupons, given, lowest, highest, least, value)
 
-    def raw_measures(self) -> Array:
-        """m [classes, levels] as it is: where more coupons motivate it may rise."""
-        left = np.exp(-np.tensordot(self.given, self.logs, 2))
-        raw: Array = self.gains + self.logs @ (self.worth * left)
-        return raw
-
-    def rises(self) -> bool:
-        """Whether somewhere a coupon is worth more than the one before it."""
-        raw = self.raw_measures()
-        return bool((np.diff(raw, axis=1) > _RISES * raw[:, :1]).any())
-
     def measures(self) -> tuple[Array, float | None]:
         """m [classes, levels], and the cut; None if nobody's coupon could go to somebody else."""
-        measures = np.minimum.accumulate(self.raw_measures(), axis=1)
+        left = np.exp(-np.tensordot(self.given, self.logs, 2))
+        measures = np.minimum.accumulate(self.gains + self.logs @ (self.worth * left), axis=1)
         losing, gaining = np.flatnonzero(self.most > self.least), np.flatnonzero(self.fewest < measures.shape[1])
         if not len(losing) or not len(gaining):
             return measures, None
@@ -243,13 +232,14 @@ def _draw(classes: Classes, ids: Sequence[str], seed: int, only_exact: bool) -> 
     measures, cut = classes.measures()
     if cut is None:
         return _unchanged(classes.coupons)
-    if classes.rises():
+    among_twins = _draw_among_twins(classes, ids, seed)
+    if among_twins.lost > _SAME * max(abs(classes.value), 1.0):
         return _exchanged_among_twins(classes, ids, seed)
     for part in _PARTS_OF_NOISE if classes.noise.any() else (0.0,):
         result = _draw_together(classes, classes.slots(measures, cut, part), ids, seed)
         if result is not None and (result.exact or not only_exact):
             return result
-    return _draw_among_twins(classes, ids, seed)
+    return among_twins
 
 
 def _draw_together(classes: Classes, slots: Slots, ids: Sequence[str], seed: int) -> Lottery | None:
