@@ -31,9 +31,8 @@ from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.belief_fit import Counts, learned_belief
 from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
-from peerfront.study.artifacts import value_response
+from peerfront.study.artifacts import planned_stories, value_response
 from peerfront.study.fitting import simple_rules
-from peerfront.study.stories import planned_stories
 
 SCHEMA = Schema((Field("anybody", ("anybody",)),))
 MOST = 3

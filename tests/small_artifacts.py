@@ -17,9 +17,8 @@ from peerfront.models.belief.belief_fit import Prior, learned_belief
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import ResponseModel, Rules
-from peerfront.study.artifacts import Fit, fingerprint, value_response
+from peerfront.study.artifacts import Fit, fingerprint, planned_stories, value_response
 from peerfront.study.fit_models import counts_of
-from peerfront.study.stories import planned_stories
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)
 

@@ -1,10 +1,11 @@
 """Plans whose stories are weighed by the study's own counts, and coupons given at random to learn from."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 from peerfront.foundation.errors import SettingError
@@ -14,12 +15,13 @@ from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import LaplaceTrainer, Surrogate
 from peerfront.gfp.updating import (
+    Design,
+    designs,
     log_likelihoods,
     plan_with_weights,
     play_updating,
     updated_weights,
-    vary,
-    worth_of_learning,
+    worth_of_designs,
 )
 from peerfront.problem import Allocation, Frontier, Rules, State, rollout
 from peerfront.simulation.catalog import make_world
@@ -119,76 +121,46 @@ def test_the_true_story_gains_weight(true) -> None:
     sure = np.concatenate([after, other])
     high = sure > 0.7
     assert abs(calibration[high].mean()) < 4 * calibration[high].std() / np.sqrt(high.sum()) + 0.02
-    learned = play_updating(WORLDS[true], even, RULES, luck, share=0.5, learning_rounds=4)
-    assert learned.trajectories.spend.sum(axis=1).max() <= RULES.budget
 
 
-def test_random_numbers_have_the_chances_that_are_told() -> None:
-    frontier = Frontier.of(WORLDS[0].population(named_luck(("vary",), 5)))
-    state = State(20, frontier, 0, Rules(20, 5, 4, 3, max_per_round=9))
-    plan = Allocation.of([1, 2, 0, 3, 1])
-    luck = named_luck(("many",), 6000)
-    drawn = [vary(plan, state, 0.4, luck.row(n)) for n in range(6000)]
-    coupons = np.array([each.allocation.coupons for each in drawn])
-    chosen = np.array([each.at_random for each in drawn])
-    assert (coupons.sum(axis=1) <= 9).all()
-    assert (coupons[:, 2] == 0).all()
-    assert not chosen[:, 2].any()
-    assert (coupons[:, [0, 1, 3, 4]] >= 1).all()
-    assert within(chosen[:, 0].astype(float), 0.4)
-    # 1 / probability of what was given counts every possible number once: the mean is how many there are.
-    for person, numbers in ((3, 3), (2, 1)):
-        assert within(1.0 / np.array([each.probability[person] for each in drawn]), numbers)
-    assert Counter(coupons[chosen[:, 3], 3].tolist()).keys() == {1, 2, 3}
-    same = vary(plan, state, 0.0, luck.row(0))
-    assert np.array_equal(same.allocation.coupons, plan.coupons)
-    assert (same.probability == 1.0).all()
-    with pytest.raises(SettingError, match="share of people must be a share between 0 and 1"):
-        vary(plan, state, 1.5, luck.row(0))
-
-
-def test_nobody_draws_more_than_is_left() -> None:
-    state = State(7, Frontier.of(np.zeros((5, 1), dtype=np.int16)), 0, Rules(7, 5, 4, 3))
-    for n in range(200):
-        varied = vary(Allocation.of([1, 1, 1, 1, 1]), state, 1.0, named_luck(("left",), 200).row(n))
-        assert varied.allocation.spend <= 7
-        assert varied.at_random.sum() == 2  # for the others nothing is left to vary with
-
-
-def test_random_numbers_keep_the_least_and_count_what_a_lot_before_could_bring() -> None:
-    """Over every lot and every draw, the chances of the numbers that came are the chances that were logged."""
-    state = State(30, Frontier.of(np.zeros((4, 1), dtype=np.int16)), 0, Rules(30, 4, 4, 3))
-    winners, losers, luck = np.array([2, 1, 2, 3]), np.array([2, 1, 1, 3]), named_luck(("lots",), 4000)
-    won = named_luck(("won",), 4000).uniform("lot") < 0.3
-    plans = [(winners, losers, 0.3) if win else (losers, winners, 0.7) for win in won.tolist()]
-    drawn = [
-        vary(
-            Allocation(own), state, 0.5, luck.row(n), least=1, lot=(other, np.array([1.0, 1.0, chance, 1.0]))
-        )
-        for n, (own, other, chance) in enumerate(plans)
-    ]  # fmt: skip
-    coupons = np.array([each.allocation.coupons for each in drawn])
-    logged = np.array([each.probability for each in drawn])
-    for person in range(4):
-        for number in np.unique(coupons[:, person]):
+def test_lots_have_the_chances_that_are_logged() -> None:
+    design, order = Design(0.4, 5, most=3, fewest=1), np.array([6, 1, 2, 5, 3, 0, 4])
+    assert (design.with_most, design.spend) == (2, 9)
+    luck = named_luck(("many",), 4000)
+    drawn = [design.drawn(order, luck.row(n)) for n in range(4000)]
+    coupons = np.array([allocation.coupons for allocation, _ in drawn])
+    logged = np.array([probability for _, probability in drawn])
+    assert (coupons.sum(axis=1) == 9).all()
+    assert (coupons[:, order[5:]] == 0).all()
+    for person in order[:5].tolist():
+        for number, chance in ((3, 0.4), (1, 0.6)):
             there = coupons[:, person] == number
-            assert np.ptp(logged[there, person]) < 1e-12
-            assert within(there.astype(float), logged[there, person][0])
-    with_two = [vary(Allocation.of([2, 2, 3, 3]), state, 1.0, luck.row(n), least=2) for n in range(50)]
-    assert min(each.allocation.coupons.min() for each in with_two) == 2
+            assert np.allclose(logged[there, person], chance)
+            assert within(there.astype(float), chance)
 
 
-def test_what_learning_is_worth() -> None:
-    luck = named_luck(("worth",), 80)
-    found = worth_of_learning(WORLDS, PLANNER, RULES, luck, shares=(0.0, 0.5))
-    assert [each.share for each in found] == [0.0, 0.5]
-    assert (found[0].gain, found[0].gain_error) == (0.0, 0.0)
-    assert found[1].recruits - found[0].recruits == pytest.approx(found[1].gain)
-    assert all(0.0 <= each.sure <= 1.0 for each in found)
-    plain = [play_updating(world, PLANNER, RULES, luck).trajectories.discounted_rewards(0.9) for world in WORLDS]
-    assert found[0].recruits == pytest.approx(0.3 * plain[0].mean() + 0.7 * plain[1].mean())
-    with pytest.raises(SettingError, match="2 stories and 1 worlds"):
-        worth_of_learning(WORLDS[:1], PLANNER, RULES, luck)
+@given(st.integers(1, 60), st.integers(1, 80), st.integers(1, 80), st.integers(1, 5), st.integers(1, 3))
+def test_designs_are_possible(people, planned, spendable, most, fewest) -> None:
+    for design in designs(people, planned, spendable, most, fewest):
+        assert 0 < design.with_most < design.people <= people
+        assert design.spend <= spendable
+        assert most > fewest
+
+
+def test_what_finding_out_is_worth() -> None:
+    luck, truth = named_luck(("worth",), 80), np.zeros(80, np.int64)
+    order = np.arange(RULES.people)
+    tried = [None, Design(0.5, 6, 3, 1)]
+    plain, mixed = worth_of_designs(WORLDS[0], PLANNER, RULES, tried, order, truth, luck)
+    assert (plain.design, plain.gain, plain.gain_error) == (None, 0.0, 0.0)
+    assert mixed.recruits - plain.recruits == pytest.approx(mixed.gain)
+    played = play_updating(WORLDS[0], PLANNER, RULES, luck)
+    assert plain.recruits == pytest.approx(played.trajectories.discounted_rewards(0.9).mean())
+    assert plain.now == pytest.approx(played.trajectories.recruits[:, 0].mean())
+    assert 0.0 <= plain.sure <= 1.0
+    first = [Allocation.of([1, 3, 1, 3, 1, 3])] * 80
+    handed_out = play_updating(WORLDS[0], PLANNER, RULES, luck, first=first)
+    assert (handed_out.trajectories.spend[:, 0] == 12).all()
 
 
 def test_counts_seen_so_far_say_what_thinned_counts_would() -> None:

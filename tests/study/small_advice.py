@@ -24,11 +24,10 @@ from peerfront.models.belief.belief_fit import Prior, learned_belief
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Frontier, Rules
-from peerfront.study.artifacts import Fit, fingerprint, value_response
+from peerfront.study.artifacts import Fit, fingerprint, planned_stories, value_response
 from peerfront.study.fit_models import counts_of
 from peerfront.study.orders import PlanOrder
 from peerfront.study.report import study_report
-from peerfront.study.stories import planned_stories
 from peerfront.words.report_page import report_page
 
 RULES = Rules(budget=15, people=4, rounds=4, max_per_person=3)

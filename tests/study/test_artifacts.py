@@ -19,8 +19,7 @@ from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, PersonInputs, learned_networks
 from peerfront.models.offspring.generator_choice import OffspringChoice, fit_offspring
 from peerfront.problem import Frontier, Rules, State, rollout
-from peerfront.study.artifacts import MANIFEST, WEIGHTS, Fit, fingerprint, load_fit
-from peerfront.study.stories import planned_stories
+from peerfront.study.artifacts import MANIFEST, WEIGHTS, Fit, fingerprint, load_fit, planned_stories
 from problem.given_responses import GivenResponse
 from small_artifacts import RULES, a_belief, a_fit, people
 

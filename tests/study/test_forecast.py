@@ -12,10 +12,9 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules, rollout
-from peerfront.study.artifacts import Fit
+from peerfront.study.artifacts import Fit, planned_stories
 from peerfront.study.forecast import PLAN, forecast, usual_rivals
 from peerfront.study.orders import task_of
-from peerfront.study.stories import planned_stories
 from study.small_advice import a_fit, a_frontier, order
 
 THREE = (("three each", Constant(3)),)

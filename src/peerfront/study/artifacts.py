@@ -38,7 +38,7 @@ from peerfront.foundation.messages import Message, Remedy, Severity, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.story import Story
+from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
 from peerfront.models.belief.belief import Belief, BeliefResponse
 from peerfront.models.belief.belief_world import BeliefWorld
@@ -306,8 +306,6 @@ def _restored_planner(stored: Stored, schema: Schema, belief: Belief) -> Planner
 
 
 def _planned_stories(belief: Belief, surrogate: FrozenSurrogate, laplace: LaplaceNetwork) -> tuple[Story, ...]:
-    from peerfront.study.stories import planned_stories
-
     return planned_stories(belief, surrogate, laplace)
 
 
@@ -315,6 +313,14 @@ def _same_draws(one: ResponseModel, other: ResponseModel) -> bool:
     if not (isinstance(one, BeliefResponse) and isinstance(other, BeliefResponse)):
         return False
     return one.zeal == other.zeal and one.belief.same_draws(other.belief)
+
+
+def planned_stories(belief: Belief, surrogate: FrontierValue, laplace: RecruitEmbeddings) -> tuple[Story, ...]:
+    """The parts of a belief as a planner needs them: a few draws for each, and one value for all."""
+    return tuple(
+        Story(belief.part(name).to_plan_with(), surrogate, laplace, weight, name)
+        for name, weight in belief.weights.items()
+    )
 
 
 def value_response(belief: Belief) -> BeliefResponse:

@@ -36,12 +36,11 @@ from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.problem import BranchingWorld, Policy, ResponseModel, Rules
-from peerfront.study.artifacts import Fit, fingerprint, value_response
+from peerfront.study.artifacts import Fit, fingerprint, planned_stories, value_response
 from peerfront.study.earlier_studies import Help
 from peerfront.study.findings import Findings
 from peerfront.study.fit_models import LARGEST, FitData, check_gain, fitted_belief, fitted_offspring, prepared
 from peerfront.study.fit_settings import AUTO, FitSettings
-from peerfront.study.stories import planned_stories
 
 if TYPE_CHECKING:
     from peerfront.models.stored_models import Generator

@@ -16,8 +16,8 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import Luck
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
-from peerfront.models.belief.belief import Belief, BeliefResponse
+from peerfront.gfp.story import Story
+from peerfront.models.belief.belief import BeliefResponse
 from peerfront.models.depletion import Depleted
 from peerfront.problem import Allocation, BulkPolicy, ResponseModel, State, rollout
 from peerfront.study.artifacts import Fit
@@ -33,14 +33,6 @@ STORY_CODES = {
 AVERAGE = "average"
 _BOUNDED = 2  # draws of each part of the belief for which bounds are computed
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
-
-
-def planned_stories(belief: Belief, surrogate: FrontierValue, laplace: RecruitEmbeddings) -> tuple[Story, ...]:
-    """The parts of a belief as a planner needs them: a few draws for each, and one value for all."""
-    return tuple(
-        Story(belief.part(name).to_plan_with(), surrogate, laplace, weight, name)
-        for name, weight in belief.weights.items()
-    )
 
 
 def drawn_responses(fit: Fit) -> dict[str, list[ResponseModel]]:
