@@ -17,11 +17,12 @@ from peerfront.foundation.stored import rounded_count
 from peerfront.gfp import learning
 from peerfront.gfp.learning import ValueReport, compared
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
-from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.belief.belief_fit import Prior, learned_belief
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.findings import field_effects, rule_against_plans
+from peerfront.study.fit_models import counts_of
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import fit_study
 from peerfront.study.model import Model, load
@@ -58,7 +59,7 @@ def test_a_large_study_teaches_the_truth() -> None:
     study = study_from_table(demo_study(1200, seed=2).study)
     schema = guess_schema(study).schema
     history = history_of(study, schema)
-    model = fit_response(history, ResponseSettings(family="poisson", shapes=(LINEAR,)))
+    belief = learned_belief(counts_of(history), Prior.knowing("capacity"))
     world = demo_world()
     people = history.referrers[:300]
     # The guessed schema orders categories by name, the world as it likes: translate by name.
@@ -66,8 +67,10 @@ def test_a_large_study_teaches_the_truth() -> None:
     records = schema.schema.decode(people[known])
     truth = np.array([[field.code_of[each[field.name]] for field in world.schema.fields] for each in records], np.int16)
     expected = np.minimum(world.response.gains(truth, 3), 1.0)[:, 0]
-    learned = model.survival(people[known], 1)[:, 0]
+    learned = belief.response.gains(people[known], 1)[:, 0]
     assert np.corrcoef(expected, learned)[0, 1] > 0.85
+    brought = history.recruits[history.coupons > 0] > 0
+    assert abs(belief.response.gains(history.referrers, 1)[:, 0].mean() - brought.mean()) < 0.05
 
 
 def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
