@@ -1,4 +1,4 @@
-"""What a saved model tells about few people: nothing that can be solved for.
+"""What a saved model tells about few people: of whom people bring, nothing that can be solved for.
 
 The attacker reads the model folder, knows the program and its formulas, and tries to find counts of fewer than five.
 """
@@ -13,16 +13,17 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from peerfront.models.response.private_response import _steps, private_response
 from safetensors.numpy import load
+from scipy.special import logsumexp
 from small_study import QUICK
 
 from peerfront.data.columns.schema_guess import guess_schema, private_schema
 from peerfront.data.reading import study_from_table
 from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.response_families import story_of
 from peerfront.foundation.stored import rounded_counts
+from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import Counts, Prior, learned_belief
 from peerfront.models.offspring.inheritance_tables import (
     SHRINKAGES,
     field_counts,
@@ -31,9 +32,6 @@ from peerfront.models.offspring.inheritance_tables import (
     private_table,
 )
 from peerfront.models.offspring.pairs import Pairs
-from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.response_fit import LOG_LINEAR, ResponseSettings, fit_response
-from peerfront.problem import History
 from peerfront.simulation.demo_study import demo_study
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import fit_study
@@ -109,58 +107,46 @@ def test_private_tables_are_chances_and_depend_on_rounded_counts_alone(seed, cat
     assert table.sum(axis=1) == pytest.approx(np.ones(categories + 1))
 
 
-def unused_by_the_attack(model: LearnedResponse, rows: int) -> float:
-    """Coupons that were not used, solved from what the members of a binomial model say of all folds but one each."""
-    biases = model.rates.biases[0].ravel()
-    used = -np.expm1(-np.exp(biases)) * 2 * rows * 0.8  # of the four fifths of the rows that each has seen
-    return 2 * rows - used.sum() / 4
+def counts_by_draws(belief: Belief, rows: int) -> np.ndarray:
+    """The attack on draws: how many people brought 0, 1, ..., from the mean of the levels and the score equations."""
+    levels = np.concatenate([[0.0], belief.levels.mean(axis=0)])
+    chances = np.exp(levels - logsumexp(levels))
+    return rows * chances + levels / Prior().level ** 2
 
 
-def test_the_attack_on_rates_works_on_three_decimals_and_fails_on_private_models() -> None:
-    """60 people with two coupons each, of which a few are not used: how many, no private model tells."""
-    schema, nobody = Schema.of_sizes({"kind": 1}), np.zeros((0, 1), dtype=np.int16)
-    people, plain, private = np.zeros((60, 1), dtype=np.int16), [], []
-    for unused in range(1, 8):
-        recruits = np.full(60, 2)
-        recruits[np.random.default_rng(unused).permutation(60)[:unused]] -= 1
-        history = History(schema, people, np.full(60, 2), recruits, nobody, nobody)
-        fitted = fit_response(history, ResponseSettings("binomial", story="per_coupon", doubt=None))
-        plain.append(unused_by_the_attack(fitted.rounded(), 60))
-        private.append(unused_by_the_attack(private_response(fitted, history, 150.0), 60))
-    assert np.round(plain).tolist() == list(range(1, 8))
-    assert (np.round(private) == np.arange(1, 8)).sum() <= 3  # by luck
+def believed(recruits: np.ndarray) -> Belief:
+    """What is kept of people who all had three coupons."""
+    nobody = np.zeros((len(recruits), 1), dtype=np.int16)
+    counts = Counts(Schema.of_sizes({"kind": 1}), nobody, np.full(len(recruits), 3), recruits)
+    return learned_belief(counts).rounded()
 
 
-def test_the_limit_of_rates_tells_the_number_of_rows_to_the_nearest_five() -> None:
-    schema = Schema.of_sizes({"kind": 1})
-    limits = set()
-    for rows in (58, 59, 60, 61, 62):
-        people, nobody = np.zeros((rows, 1), dtype=np.int16), np.zeros((0, 1), dtype=np.int16)
-        history = History(schema, people, np.full(rows, 3), np.arange(rows) % 4, nobody, nobody)
-        fitted = fit_response(history, ResponseSettings("poisson"))
-        limits.add(private_response(fitted, history, 150.0).rates.largest)
-        assert fitted.rates.largest not in limits or rows == 60
-    assert len(limits) == 1
+@pytest.mark.xfail(strict=True, reason="draws of a belief are made from exact counts: see the attack")
+def test_the_attack_on_draws_fails() -> None:
+    """60 people, of whom two to four brought three: how many, the draws should not tell to the nearest person."""
+    found, true = [], []
+    for seed in range(6):
+        small = 2 + seed % 3
+        recruits = np.repeat([0, 1, 2, 3], [26 - seed, 22, 12 + seed - small, small])
+        found.append(counts_by_draws(believed(recruits), 60)[3])
+        true.append(small)
+    assert (np.abs(np.array(found) - true) < 0.6).mean() <= 0.5  # by luck
 
 
-def test_private_models_predict_as_well() -> None:
-    """Rounding costs less than the study knows: half a unit of log-likelihood or so, of hundreds."""
-    rng = np.random.default_rng(3)
-    schema, rows = Schema.of_sizes({"kind": 2, "place": 3}), 400
-    people = np.column_stack([rng.integers(0, 2, rows), rng.integers(0, 3, rows)]).astype(np.int16)
-    rates = np.exp(0.7 * people[:, 0] - 0.3 * people[:, 1])
-    history = History(
-        schema, people, np.full(rows, 3), np.minimum(3, rng.poisson(rates)), *np.zeros((2, 0, 2), dtype=np.int16)
-    )
-    for family in ("poisson", "zip", "nb", "zinb", "binomial", "zib", "betabinomial", "thinned"):
-        story = story_of(family)
-        fitted = fit_response(history, ResponseSettings(family, (LOG_LINEAR,), story=story, penalties=(1.0,)))
-        private = private_response(fitted, history, 150.0)
-        logs = [each.log_likelihoods(people, history.coupons, history.recruits).sum() for each in (fitted, private)]
-        assert abs(logs[1] - logs[0]) < 2.0, family
-        assert private.fields == fitted.fields
-        own, rounded = (np.log(each.member_means(people)).std(axis=0).mean() for each in (fitted, private))
-        assert own / 3 < rounded < 3 * own, family
+@pytest.mark.xfail(strict=True, reason="draws of a belief are made from exact counts: see the attack")
+def test_counts_that_differ_by_one_person_give_the_same_draws_as_others() -> None:
+    """Whoever tries all counts with the program's own luck should not be left with one."""
+    kept = believed(np.repeat([0, 1, 2, 3], [30, 20, 7, 3]))
+    others = [believed(np.repeat([0, 1, 2, 3], [33 - n, 20, 7, n])) for n in range(5) if n != 3]
+    assert any(kept.same_draws(other) for other in others)
+
+
+def test_draws_are_kept_with_three_decimals() -> None:
+    belief = believed(np.arange(60) % 4)
+    for name in ("limited", "spur", "levels", "effects", "drift", "spread"):
+        kept = getattr(belief, name)
+        assert np.array_equal(kept, np.round(kept, 3))
+    assert not Belief.restored(belief.stored(), belief.schema).gains  # evidence for fields stays with the fit
 
 
 def test_rounding() -> None:
@@ -244,6 +230,8 @@ def test_a_saved_model_tells_no_small_count(lists_everything) -> None:
         assert row["people"] % 5 == 0
         if row["observed"] is not None:
             assert 5 <= round(row["observed"] * row["people"]) <= row["people"] - 5
+    for line in told["coupon_stories"]["evidence"]:
+        assert all(line[name] % 5 == 0 for name in ("people", "brought", "low", "high"))
     # The attack that rebuilt every table of recruiter and recruit from version 0.2.
     arrays = load(files["weights.safetensors"])
     history = history_of(study, private_schema(study, schema)[0])
@@ -251,26 +239,3 @@ def test_a_saved_model_tells_no_small_count(lists_everything) -> None:
         counts = field_counts(history.parents[:, number], history.children[:, number], size)[:-1]
         solved = solved_counts(arrays[f"offspring/field {number}"])
         assert solved is None or not np.array_equal(solved, counts)
-
-
-def test_counts_seen_so_far_are_rounded_by_what_five_people_move_now() -> None:
-    """Where a third of the recruits have come, one more moves a rate three times as far: steps are larger."""
-    rng = np.random.default_rng(4)
-    schema, rows = Schema.of_sizes({"kind": 2}), 400
-    people = rng.integers(0, 2, (rows, 1)).astype(np.int16)
-    whole = np.minimum(3, rng.poisson(1.2, rows))
-    nobody = np.zeros((2, 0, 1), dtype=np.int16)
-    early = History(schema, people, np.full(rows, 3), rng.binomial(whole, 0.3), *nobody, np.full(rows, 0.3))
-    for family in ("poisson", "betabinomial"):
-        fitted = fit_response(early, ResponseSettings(family, (LOG_LINEAR,), story=story_of(family), penalties=(1.0,)))
-        private = private_response(fitted, early, 150.0)
-        logs = [
-            each.log_likelihoods(people, early.coupons, early.recruits, early.exposure).sum()
-            for each in (fitted, private)
-        ]
-        assert abs(logs[1] - logs[0]) < 2.0, family
-        one_hot = schema.one_hot(people).astype(np.float64)
-        now, ended = (
-            _steps(fitted, one_hot, early.coupons, early.recruits, exposure) for exposure in (early.exposure, None)
-        )
-        assert now.score > 2 * ended.score, family
