@@ -10,12 +10,14 @@ and greedy's guarantee holds for Q~. A majorant is touched at the ends of its bl
 together: of people who are alike as many get whole blocks as there are coupons for, and the rest begin none.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.gfp.backup import Tables
-from peerfront.gfp.greedy import Limits, greedy_many
+from peerfront.gfp.greedy import Limits, greedy_at, greedy_many
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -181,3 +183,70 @@ def greedy_in_blocks(
         worth = discount * weights[which[f], left] * (1.0 if coming is None else coming[f])
         coupons[own] = whole_blocks(tables.take(own), worth, coupons[own], ends[own], int(limits.least_per_person[f]))
     return coupons, values
+
+
+def greedy_at_in_blocks(
+    tables: Tables,
+    weights: Array,
+    discount: float,
+    spends: Sequence[int],
+    most_per_person: int,
+    least_per_person: int = 0,
+    base: Array | None = None,
+) -> tuple[Numbers, Array]:
+    """`greedy_at`, in whole blocks where coupons motivate and that is better; a few coupons may then stay unspent."""
+    if not rises(tables):
+        return greedy_at(tables, weights, discount, spends, most_per_person, least_per_person, base)
+    concave, ends = majorants(tables)
+    plans, _ = greedy_at(concave, weights, discount, spends, most_per_person, least_per_person, base)
+    budget, values = len(weights) - 1, np.full(len(spends), -np.inf)
+    for number, (spend, plan) in enumerate(zip(spends, plans.copy(), strict=True)):
+        whole = whole_blocks(tables, discount * weights[budget - spend], plan, ends, least_per_person)
+        for coupons in (whole, plan):
+            left = budget - int(coupons.sum())
+            value = value_of(tables, discount * weights[left], coupons)
+            value += 0.0 if base is None else discount * float(base[left])
+            if value > values[number]:
+                plans[number], values[number] = coupons, value
+    return plans, values
+
+
+def people_in_blocks(totals: Numbers, kind: Numbers, ends: Numbers, least: int) -> Numbers:
+    """Coupons of each person, [people]: whoever stands first of a kind gets a whole block, and one what remains.
+
+    `totals` [kinds] are the coupons of each kind, and `ends` those of its majorant.
+    """
+    number = np.bincount(kind, minlength=len(totals))
+    line = np.argsort(kind, kind="stable")
+    first = np.cumsum(number) - number
+    coupons = np.zeros(len(kind), np.int64)
+    most = ends.shape[1] - 1
+    for each in np.flatnonzero(number).tolist():
+        level, more = divmod(int(totals[each]), int(number[each]))
+        begin, end = level, level + 1
+        if level < most and (more or ends[each, level] > level):
+            whole = np.flatnonzero(ends[each, : level + 1] == np.arange(level + 1))
+            begin, end = max(int(whole[-1]), least), int(ends[each, level + min(more, 1)])
+        blocks, rest = divmod(int(totals[each]) - begin * int(number[each]), end - begin)
+        own = line[first[each] : first[each] + number[each]]
+        coupons[own] = begin
+        coupons[own[:blocks]] = end
+        if rest:
+            coupons[own[blocks]] += rest
+    return coupons
+
+
+def worth_of_kinds(tables: Tables, worth: Array, kind: Numbers, coupons: Numbers) -> tuple[float, Array]:
+    """Q without the base of coupons [people], and what each coupon adds to it later, [kinds, coupons].
+
+    Row kind[i] of the tables is person i's. What all recruits add later is shared by how much each covers.
+    """
+    numbers = tables.coupons + 1
+    place = kind * numbers + np.minimum(coupons, tables.coupons)
+    having = np.bincount(place, minlength=tables.people * numbers).reshape(-1, numbers)
+    people = having[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]  # with at least so many, [kinds, coupons]
+    logs = -np.log(np.maximum(1.0 - tables.covers, 1e-300))
+    covered = np.einsum("kc,kcl->l", people, logs)
+    rate = np.where(covered > 0.0, -np.expm1(-covered) / np.where(covered > 0.0, covered, 1.0), 1.0)
+    later: Array = logs @ (worth * rate)
+    return float((people * (tables.gains + later)).sum()), later

@@ -16,9 +16,16 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, discount_factor
 from peerfront.gfp.backup import Array, Tables, split_weights
-from peerfront.gfp.blocks import greedy_in_blocks, majorants, rises, value_of, whole_blocks
+from peerfront.gfp.blocks import (
+    greedy_at_in_blocks,
+    greedy_in_blocks,
+    majorants,
+    people_in_blocks,
+    rises,
+    worth_of_kinds,
+)
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
-from peerfront.gfp.greedy import Limits, greedy, greedy_at
+from peerfront.gfp.greedy import Limits, greedy
 from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price
 from peerfront.gfp.story import (
     FrontierValue,
@@ -36,6 +43,7 @@ MOST_PEOPLE_EXACT = 200_000
 MOST_WORK_EXACT = 20_000_000
 """Kinds of people x coupons that may be given out above which a frontier is planned by price: greedy would need
 minutes."""
+_EVERY_SPEND = 400  # spends up to which all are tried where more coupons motivate
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +205,9 @@ class Planner:
         coupons, values = np.zeros(len(covariates), np.int64), np.zeros(len(first) - 1)
         for f in large.tolist():
             kinds = kinds_of(_part(covariates, first, f))
-            _, plan = self._by_price(kinds, limits, f, int(rounds_left[f]), None if coming is None else coming[f])
-            coupons[first[f] : first[f + 1]] = people_of_kinds(plan.totals, kinds.kind)
+            own = slice(first[f], first[f + 1])
+            left, to_come = int(rounds_left[f]), None if coming is None else coming[f]
+            _, plan, coupons[own] = self._by_price(kinds, limits, f, left, to_come)
             values[f] = plan.value
         rest = np.setdiff1d(np.arange(len(values)), large)
         if len(rest):
@@ -211,25 +220,36 @@ class Planner:
 
     def _by_price(
         self, kinds: Kinds, limits: Limits, f: int, rounds_left: int, coming: Array | None
-    ) -> tuple[Tables, PricePlan]:
-        """Tables by kind, and the plan of frontier `f` of `limits`."""
+    ) -> tuple[Tables, PricePlan, NDArray[np.int64]]:
+        """Tables by kind, the plan of frontier `f` of `limits`, and the coupons of each person.
+
+        Where more coupons motivate, the plan is that of the majorants, in whole blocks; its bound is one for both.
+        """
         most, budget = int(limits.most_per_person[f]), int(limits.budgets[f])
         tables = self.tables(kinds.rows, most, check=True)
         table = int(self.stories[0].surrogate.table_with(np.array(rounds_left - 1)))
         weights, base = self._whole_weights[table][: budget + 1], None
         if coming is not None:
             weights, base = split_weights(np.ascontiguousarray(weights), coming)
+        least = int(limits.least_per_person[f])
+        concave, ends = majorants(tables) if rises(tables) else (tables, None)
         plan = plan_by_price(
-            tables,
+            concave,
             kinds.number,
             weights,
             self.discount,
             base=base,
             spendable=int(limits.spendable[f]),
             most_per_person=most,
-            least_per_person=int(limits.least_per_person[f]),
+            least_per_person=least,
         )
-        return tables, plan
+        if ends is None:
+            return tables, plan, people_of_kinds(plan.totals, kinds.kind)
+        coupons = people_in_blocks(plan.totals, kinds.kind, ends, least)
+        left = budget - plan.spend
+        value, later = worth_of_kinds(tables, self.discount * weights[left], kinds.kind, coupons)
+        value += 0.0 if base is None else self.discount * float(base[left])
+        return tables, replace(plan, value=value, later=later), coupons
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
         """The plan for one state, with its reasons; a state too large for exact greedy is planned by price."""
@@ -259,40 +279,33 @@ class Planner:
         return Plan(Allocation(best.coupons), best.value, best.values, person, now, later)
 
     def _plan_in_blocks(self, state: State, tables: Tables, weights: Array, base: Array | None, limits: Limits) -> Plan:
-        """The plan where more coupons motivate (`blocks`): of spends near the majorants' best one, the best in whole
-        blocks.
+        """The plan where more coupons motivate (`blocks`): the best spend in whole blocks. In a large round only spends
+        near the majorants' best one are tried.
         """
-        concave, ends = majorants(tables)
+        concave, _ = majorants(tables)
         concave.check(weights)
         most, least = int(limits.most_per_person[0]), int(limits.least_per_person[0])
-        near = greedy(
-            concave, weights, self.discount, spendable=state.spendable, most_per_person=most, least_per_person=least,
-            every_spend=True, check=False, base=base,
-        )  # fmt: skip
-        wide = 2 * tables.coupons
-        evaluated = np.flatnonzero(~np.isnan(near.values))
-        spends = evaluated[np.abs(evaluated - near.spend) <= wide].tolist()
-        plans, _ = greedy_at(concave, weights, self.discount, spends, most, least, base)
-        budget, values, best = state.remaining_budget, near.values, (-np.inf, plans[0])
-        for spend, plan in zip(spends, plans, strict=True):
-            whole = whole_blocks(tables, self.discount * weights[budget - spend], plan, ends, least)
-            for coupons in (whole, plan):
-                left = budget - int(coupons.sum())
-                value = value_of(tables, self.discount * weights[left], coupons)
-                value += 0.0 if base is None else self.discount * float(base[left])
-                if value > best[0]:
-                    best = value, coupons
-        coupons = best[1]
-        worth = self.discount * weights[budget - int(coupons.sum())]
+        fewest, largest = least * tables.people, min(state.spendable, most * tables.people)
+        spends = np.arange(fewest, largest + 1)
+        if len(spends) > _EVERY_SPEND:
+            near = greedy(
+                concave, weights, self.discount, spendable=state.spendable, most_per_person=most,
+                least_per_person=least, every_spend=False, check=False, base=base,
+            )  # fmt: skip
+            spends = spends[np.abs(spends - near.spend) <= 2 * tables.coupons]
+        plans, found = greedy_at_in_blocks(tables, weights, self.discount, spends.tolist(), most, least, base)
+        coupons, value = plans[found.argmax()], float(found.max())
+        values = np.full(state.spendable + 1, np.nan)
+        values[spends], values[coupons.sum()] = found, value
+        worth = self.discount * weights[state.remaining_budget - int(coupons.sum())]
         person, now, later = worth_of_each(tables, worth, coupons)
-        return Plan(Allocation(coupons), float(best[0]), values, person, now, later)
+        return Plan(Allocation(coupons), value, values, person, now, later)
 
     def _plan_by_price(self, state: State) -> Plan:
         kinds = kinds_of(state.frontier.covariates)
-        tables, plan = self._by_price(kinds, self.limits([state]), 0, state.rounds_left, self.coming)
-        coupons = people_of_kinds(plan.totals, kinds.kind)
+        tables, plan, coupons = self._by_price(kinds, self.limits([state]), 0, state.rounds_left, self.coming)
         values = np.full(state.spendable + 1, np.nan)
-        values[plan.spends] = plan.values
+        values[plan.spends], values[plan.spend] = plan.values, plan.value
         person, now, later = worth_by_kind(tables.gains, plan.later, kinds.kind, coupons)
         return Plan(Allocation(coupons), plan.value, values, person, now, later, plan.bound)
 

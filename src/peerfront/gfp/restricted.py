@@ -22,8 +22,8 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.blocks import greedy_at_in_blocks
 from peerfront.gfp.floored_greedy import GroupFloors
-from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.strata_plan import RandomPart, plan_strata
 from peerfront.problem import Allocation, State
@@ -221,7 +221,9 @@ def restricted_plan(
         return RestrictedPlan(each[label], label, winners, floor, float(values[best.spend]), values, best.is_best)
     points = _POINTS_IN_EPISODES if in_episodes else _POINTS
     tried_spends = np.unique(np.linspace(least * people, len(worth) - 1, points).astype(np.int64)).tolist()
-    coupons, tried_values = greedy_at(tables, np.ascontiguousarray(worth[::-1]), 1.0, tried_spends, most, least)
+    coupons, tried_values = greedy_at_in_blocks(
+        tables, np.ascontiguousarray(worth[::-1]), 1.0, tried_spends, most, least
+    )
     fits = np.array([random.suffices(row, spendable) for row in coupons])
     values = np.full(len(worth), np.nan)
     places = np.array(tried_spends)[fits]

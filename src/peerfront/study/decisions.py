@@ -13,10 +13,11 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_coupons, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises, whole_blocks
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
-from peerfront.gfp.lottery import Lottery, draw_ties
+from peerfront.gfp.lottery import Lottery, draw_ties, uncovered_by
 from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
@@ -85,13 +86,14 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
 
     if restriction.is_any:
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
-    planned = plan
+    planned, everybody = plan, tables.take(kinds.kind)
+    concave = majorants(everybody)[0] if floors.floors and rises(everybody) else everybody
     if order.spend is not None:
-        planned = handed_out(_exactly(order.spend, planner, task, plan, tables.take(kinds.kind)))
+        planned = handed_out(_exactly(order.spend, planner, task, plan, everybody))
         notes.append(_cost_of_spend(order.spend, plan))
     if floors.floors and order.spend is not None and not floors.groups.met(planned.allocation.coupons):
         floored = greedy_with_floors(
-            tables.take(kinds.kind), weights, planner.discount, floors.groups, spendable=state.spendable,
+            concave, weights, planner.discount, floors.groups, spendable=state.spendable,
             most_per_person=most, least_per_person=least, spends=[order.spend], base=anyway,
         )  # fmt: skip
         free, planned = planned, handed_out(floored.plan.coupons)
@@ -100,7 +102,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         notes.append(_cost_of_floors(0.0))
     elif floors.floors:
         floored = greedy_with_floors(
-            tables.take(kinds.kind),
+            concave,
             weights,
             planner.discount,
             floors.groups,
@@ -110,7 +112,10 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             base=anyway,
         )
         planned = handed_out(floored.plan.coupons)
-        notes.append(_cost_of_floors(floored.cost))
+        if concave is not everybody:
+            blocks = handed_out(_whole_within(floors, everybody, weights, planner.discount, planned, least))
+            planned = max(planned, blocks, key=lambda each: each.value)
+        notes.append(_cost_of_floors(floored.cost if concave is everybody else max(plan.value - planned.value, 0.0)))
     worth = planner.discount * weights[state.remaining_budget - planned.spend]
     chances, shares = drawn_chances(planner.stories, kinds.rows)
     errors = relative_errors(chances[:, kinds.kind], shares)
@@ -126,10 +131,10 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         kind=kinds.kind,
         within=floors.labels if floors.floors else None,
     )
-    by = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object)
-    notes += _lots(drawn, order.seed)
+    by, first_of_lots = np.where(drawn.drawn, BY_LOT, BY_PLAN).astype(object), len(notes)
     coupons, probability = drawn.coupons, drawn.probability
     worths: tuple[DesignWorth, ...] = ()
+    design: Design | None = None
     if order.learn is not None and state.rounds_left == 1:
         notes.append(note("learning.last_round"))
     elif _may_find_out(fit, task):
@@ -139,6 +144,8 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             allocation, probability = design.drawn(_in_order(planned, tables, kinds), _lot(order.seed))
             coupons, by = allocation.coupons, np.where(allocation.coupons > 0, AT_RANDOM, BY_PLAN).astype(object)
         notes += _learning_notes(worths, design)
+    if design is None:
+        notes[first_of_lots:first_of_lots] = _lots(drawn, order.seed)
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind], shares)
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
@@ -152,8 +159,24 @@ def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Ta
         raise SettingError("orders.too_large_for_spend", spend=Remedy("spend"), cap=Remedy("round_cap"))
     weights, anyway = planner.weights_and_base(task.state)
     most, least = task.state.most_per_person, task.order.min_per_person
-    coupons: NDArray[np.int64] = greedy_at(everybody, weights, planner.discount, [spend], most, least, anyway)[0][0]
-    return coupons
+    in_blocks, _ = greedy_at_in_blocks(everybody, weights, planner.discount, [spend], most, least, anyway)
+    if in_blocks.sum() == spend:
+        return in_blocks[0]
+    coupons, _ = greedy_at(majorants(everybody)[0], weights, planner.discount, [spend], most, least, anyway)
+    return coupons[0]
+
+
+def _whole_within(
+    floors: FloorTask, everybody: Tables, weights: Array, discount: float, plan: Plan, least: int
+) -> NDArray[np.int64]:
+    """The plan's coupons with whole blocks, given among people of the same groups; as planned where a floor breaks."""
+    coupons, ends = plan.allocation.coupons.copy(), majorants(everybody)[1]
+    worth = discount * weights[len(weights) - 1 - plan.spend]
+    for label in np.unique(floors.labels):
+        own, others = np.flatnonzero(floors.labels == label), np.flatnonzero(floors.labels != label)
+        left = uncovered_by(everybody, others, coupons[others])
+        coupons[own] = whole_blocks(everybody.take(own), worth * left, coupons[own], ends[own], least)
+    return coupons if floors.groups.met(coupons) else plan.allocation.coupons
 
 
 def _cost_of_spend(spend: int, best: Plan) -> Message:
@@ -308,6 +331,8 @@ def _worths(fit: Fit, planner: Planner, task: Task, plan: Plan) -> tuple[DesignW
         share = float(order.learn)
         number = min(people, int(plan.spend / (share * most + (1.0 - share) * fewest)))
         tried = [Design(share, number, most, fewest)] if 0 < round(share * number) < number else []
+    if order.min_per_person:  # of a design for some people the others get nothing
+        tried = [design for design in tried if design.people == people]
     if not tried or not _simulated(task):
         return tuple(DesignWorth(design, np.nan, np.nan, np.nan, np.nan, np.nan) for design in tried)
     kinds = kinds_of(state.frontier.covariates)

@@ -18,8 +18,8 @@ from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.backup import Array
+from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises
 from peerfront.gfp.explained_plan import Plan
-from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.price_plan import values_by_price
 from peerfront.problem import Allocation, BulkPolicy, Frontier
@@ -232,7 +232,8 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
     spends, most = _some_spends(task, plan, _POINTS), task.state.most_per_person
     tables = planner.tables(task.state.frontier.covariates, most)
     least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
-    _, values = greedy_at(tables, weights, planner.discount, spends, most, least, base)
+    _, values = greedy_at_in_blocks(tables, weights, planner.discount, spends, most, least, base)
+    values[spends.index(plan.spend)] = plan.value
     return pd.DataFrame({"spend": spends, "value": values})
 
 
@@ -240,6 +241,7 @@ def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
     """The curve of a round planned by price: the spends that its search has evaluated."""
     kinds, most = kinds_of(task.state.frontier.covariates), task.state.most_per_person
     tables = planner.tables(kinds.rows, most)
+    tables = majorants(tables)[0] if rises(tables) else tables
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
     values = plan.values.copy()
     least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)

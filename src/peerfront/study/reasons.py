@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.blocks import majorants, rises
 from peerfront.gfp.explained_plan import Plan
 from peerfront.gfp.planner import Planner
 from peerfront.study.artifacts import Fit
@@ -148,10 +149,11 @@ class Facts:
     chance: Array  # [kinds], that a first coupon is used
     later: Array  # [kinds], expected recruits of later rounds from these coupons
     next_gain: Array  # [kinds], recruits in all that one more coupon would bring
+    inside_block: NDArray[np.bool_]  # [kinds], more coupons motivate, and these are too few (`gfp.blocks`)
     twin_has_more: NDArray[np.bool_]  # [kinds], somebody with the same answers got more
     answers: list[tuple[str, str] | None]  # [kinds], field and category that move the chance most, if any does by much
     weakest: float
-    """What the weakest coupon on the sheet brings in all."""
+    """What the weakest coupon on the sheet brings in all; where more coupons motivate, the mean of its block."""
     most: int
     least: int
     kept: int
@@ -181,15 +183,18 @@ class Facts:
         more = coupons < levels
         next_chance = np.where(more, gains[everybody, level], 0.0)
         next_later = np.where(more, covers[everybody, level] @ (worth * left), 0.0)
+        motivate = rises(tables)
+        concave, ends = majorants(tables)
         return cls(
             number=number,
             coupons=coupons,
             chance=gains[:, 0],
             later=later,
             next_gain=next_chance + next_later,
+            inside_block=motivate & more & (ends[everybody, np.minimum(coupons, levels)] > coupons),
             twin_has_more=_twins(covariates, coupons),
             answers=_strongest_answers(planner, covariates, number, gains[:, 0]),
-            weakest=_weakest(plan, coupons, gains, covers, worth * left),
+            weakest=_weakest(plan, coupons, concave if motivate else tables, worth * left, not motivate),
             most=state.most_per_person,
             least=task.order.min_per_person,
             kept=state.remaining_budget - plan.spend,
@@ -199,9 +204,11 @@ class Facts:
         )
 
 
-def _weakest(plan: Plan, coupons: NDArray[np.int64], gains: Array, covers: Array, slope: Array) -> float:
-    """What the weakest coupon brings in all: the last one given, or in a plan by price the one that adds least."""
-    if plan.bound is None:
+def _weakest(plan: Plan, coupons: NDArray[np.int64], tables: Tables, slope: Array, in_order: bool) -> float:
+    """What the weakest coupon brings in all: the last one given, or in a plan by price or in blocks (whose coupons are
+    not in order) the one that adds least."""
+    gains, covers = tables.gains, tables.covers
+    if in_order and plan.bound is None:
         return float((plan.now + plan.later).min(initial=np.inf))
     getting = np.flatnonzero(coupons)
     last = np.minimum(coupons[getting], gains.shape[1]) - 1
@@ -251,7 +258,7 @@ def _reason(facts: Facts, kind: int, compared: Reason) -> Reason:
         reason,
         next_gain=round(next_gain, 4),
         weakest=round(facts.weakest, 4) if all_given and not twin else None,
-        is_minimum=0 < coupons == facts.least and next_gain < facts.weakest,
+        is_minimum=0 < coupons == facts.least and (next_gain < facts.weakest or bool(facts.inside_block[kind])),
         twin_has_more=twin,
     )
 

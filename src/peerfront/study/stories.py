@@ -31,23 +31,22 @@ STORY_CODES = {
 }
 """Codes of the phrases by which coordinators read the parts, after "if"."""
 AVERAGE = "average"
-_BOUNDED = 2  # draws of each part of the belief for which bounds are computed
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 
 
 def drawn_responses(fit: Fit) -> dict[str, list[ResponseModel]]:
-    """A few draws of each part of the belief, as responses of their own."""
-    return {story.name: drawn_responses_of(story.response, _BOUNDED) for story in fit.planner.stories}
+    """The draws of each part of the belief that plans are made with, as responses of their own."""
+    return {story.name: drawn_responses_of(story.response) for story in fit.planner.stories}
 
 
-def drawn_responses_of(response: ResponseModel, number: int | None = None) -> list[ResponseModel]:
-    """The draws of a response, or a few that stand for them, each as a response of its own."""
+def drawn_responses_of(response: ResponseModel) -> list[ResponseModel]:
+    """The draws of a response, each as a response of its own."""
     if isinstance(response, Depleted):
-        return [replace(response, response=draw) for draw in drawn_responses_of(response.response, number)]
+        return [replace(response, response=draw) for draw in drawn_responses_of(response.response)]
     if not isinstance(response, BeliefResponse):
         return [response]
-    few = response.belief if number is None else response.belief.to_plan_with(number).belief
-    return [BeliefResponse(few.part([draw]), response.zeal) for draw in range(len(few))]
+    belief = response.belief
+    return [BeliefResponse(belief.part([draw]), response.zeal) for draw in range(len(belief))]
 
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
