@@ -8,7 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peerfront.gfp.backup import Tables
-from peerfront.gfp.blocks import greedy_in_blocks, majorants, rises, smoothed, value_of, whole_blocks
+from peerfront.gfp.blocks import (
+    greedy_at_in_blocks,
+    greedy_in_blocks,
+    majorants,
+    people_in_blocks,
+    rises,
+    smoothed,
+    value_of,
+    whole_blocks,
+    worth_of_kinds,
+)
 from peerfront.gfp.greedy import Limits, greedy, greedy_at, greedy_many
 from peerfront.models.belief.coupon_family import expected, transport
 
@@ -92,3 +102,44 @@ def test_concave_tables_are_planned_as_ever(seed) -> None:
     own = greedy_in_blocks(tables, weights[None], np.zeros(1, int), 0.9, first, limits)
     usual = greedy_many(tables, weights[None], np.zeros(1, int), 0.9, first, limits)
     np.testing.assert_array_equal(own[0], usual[0])
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_every_spend_is_planned_in_blocks_or_better(seed) -> None:
+    tables, weights = some_tables(seed), some_weights(seed)
+    spends = list(range(BUDGET + 1))
+    plans, values = greedy_at_in_blocks(tables, weights, 0.9, spends, MOST)
+    for spend, coupons, value in zip(spends, plans, values, strict=True):
+        left = BUDGET - int(coupons.sum())
+        assert left >= BUDGET - spend
+        assert value == pytest.approx(value_of(tables, 0.9 * weights[left], coupons))
+    plain, _ = greedy_at(majorants(tables)[0], weights, 0.9, spends, MOST)
+    for spend, coupons in zip(spends, plain, strict=True):
+        assert values[spend] >= value_of(tables, 0.9 * weights[BUDGET - spend], coupons) - 1e-12
+    assert values.max() >= 0.85 * best_of_all(tables, weights)
+
+
+def test_people_of_a_kind_share_whole_blocks() -> None:
+    """Of the first kind three coupons belong together, of the second each is one of its own."""
+    ends = np.array([[0, 3, 3, 3], [0, 1, 2, 3]])
+    kind = np.array([0, 1, 0, 1, 0, 1, 0])
+    for totals, first, second in (
+        ([6, 4], [3, 3, 0, 0], [2, 1, 1]),
+        ([7, 3], [3, 3, 1, 0], [1, 1, 1]),
+        ([4, 9], [3, 1, 0, 0], [3, 3, 3]),
+        ([12, 0], [3, 3, 3, 3], [0, 0, 0]),
+    ):
+        coupons = people_in_blocks(np.array(totals), kind, ends, 0)
+        assert (coupons[kind == 0].tolist(), coupons[kind == 1].tolist()) == (first, second)
+    with_least = people_in_blocks(np.array([6, 3]), kind, ends, 1)
+    assert sorted(with_least[kind == 0].tolist()) == [1, 1, 1, 3]
+
+
+def test_what_kinds_are_worth_is_what_their_people_are_worth() -> None:
+    tables, worth = some_tables(3, people=2), np.array([1.5, 0.7])
+    kind, coupons = np.array([0, 1, 1, 0, 1]), np.array([3, 0, 2, 1, 3])
+    value, later = worth_of_kinds(tables, worth, kind, coupons)
+    assert value == pytest.approx(value_of(tables.take(kind), worth, coupons))
+    given_out = np.arange(MOST) < coupons[:, None]
+    assert value == pytest.approx((tables.gains + later)[kind][given_out].sum())

@@ -73,21 +73,31 @@ def test_floors_that_make_no_sense_are_refused(floor: str, message: str) -> None
 def test_random_numbers_teach_and_their_probabilities_are_logged() -> None:
     sheet = plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn=0.5))
     random = sheet.table["decided_by"] == "random"
-    assert 0 < random.sum() < 20
-    assert sheet.table.loc[random, "probability"].between(0.5 / 3 - 1e-3, 1.0).all()
-    assert (sheet.table["probability"] > 0).all()
-    assert sheet.table.loc[random, "coupons"].between(1, 3).all()
-    assert sheet.spend <= 20
-    assert [each.share for each in sheet.learning] == [0.0, 0.1, 0.25, 0.5]
-    assert any("simulated studies would know what a coupon does" in str(line) for line in sheet.lines())
+    design = next(each.design for each in sheet.learning if each.design is not None)
+    assert 0 < random.sum() == design.people <= 20
+    numbers = sheet.table.loc[random].groupby("coupons")["probability"]
+    assert numbers.size().to_dict() == {1: design.people - design.with_most, 3: design.with_most}
+    assert numbers.nunique().tolist() == [1, 1]
+    assert numbers.first().to_numpy() == pytest.approx((numbers.size() / design.people).to_numpy(), abs=1e-6)
+    assert (sheet.table.loc[~random, "coupons"] == 0).all()
+    assert sheet.spend == design.spend <= 20
+    assert [each.design is None for each in sheet.learning] == [True, False]
+    assert any("simulated studies know what a coupon does" in str(line) for line in sheet.lines())
     assert sheet.spend in set(sheet.curve["spend"])
+
+
+def test_everybody_keeps_their_least_where_others_draw_lots() -> None:
+    sheet = plan_coupons(a_fit(*TWO), a_frontier(8), order(12, learn=0.5, min_per_person=1))
+    assert sheet.table["coupons"].min() >= 1
 
 
 def test_the_share_to_learn_from_is_chosen_by_simulation() -> None:
     sheet = plan_coupons(a_fit(*TWO), a_frontier(12), order(12, learn="auto"))
-    best = max(sheet.learning, key=lambda each: each.gain - each.gain_error)
-    learns = best.gain > best.gain_error
-    assert ("random" in set(sheet.table["decided_by"])) == learns or best.share < 0.2, "few may mean nobody"
+    plan, *designs = sheet.learning
+    assert plan.design is None
+    assert designs
+    best = max(designs, key=lambda each: each.gain - each.gain_error)
+    assert ("random" in set(sheet.table["decided_by"])) == (best.gain > best.gain_error)
 
 
 def test_where_one_story_is_left_there_is_nothing_to_learn() -> None:
@@ -108,6 +118,6 @@ def test_a_share_that_is_given_needs_no_simulation(monkeypatch) -> None:
     monkeypatch.setattr("peerfront.study.stories._SIMULATED_BUDGET", 5)
     sheet = plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn=0.5))
     assert "random" in set(sheet.table["decided_by"])
-    assert sheet.learning == ()
-    with pytest.raises(SettingError, match="learn_share=0.1"):
+    assert np.isnan([each.recruits for each in sheet.learning]).all()
+    with pytest.raises(SettingError, match="learn_share=0.5"):
         plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn="auto"))

@@ -205,9 +205,8 @@ class Planner:
         coupons, values = np.zeros(len(covariates), np.int64), np.zeros(len(first) - 1)
         for f in large.tolist():
             kinds = kinds_of(_part(covariates, first, f))
-            own = slice(first[f], first[f + 1])
             left, to_come = int(rounds_left[f]), None if coming is None else coming[f]
-            _, plan, coupons[own] = self._by_price(kinds, limits, f, left, to_come)
+            _, plan, coupons[first[f] : first[f + 1]] = self._by_price(kinds, limits, f, left, to_come)
             values[f] = plan.value
         rest = np.setdiff1d(np.arange(len(values)), large)
         if len(rest):

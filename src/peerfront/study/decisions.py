@@ -159,11 +159,11 @@ def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Ta
         raise SettingError("orders.too_large_for_spend", spend=Remedy("spend"), cap=Remedy("round_cap"))
     weights, anyway = planner.weights_and_base(task.state)
     most, least = task.state.most_per_person, task.order.min_per_person
-    in_blocks, _ = greedy_at_in_blocks(everybody, weights, planner.discount, [spend], most, least, anyway)
-    if in_blocks.sum() == spend:
-        return in_blocks[0]
-    coupons, _ = greedy_at(majorants(everybody)[0], weights, planner.discount, [spend], most, least, anyway)
-    return coupons[0]
+    (coupons,), _ = greedy_at_in_blocks(everybody, weights, planner.discount, [spend], most, least, anyway)
+    if coupons.sum() < spend:  # whole blocks leave some over
+        (coupons,), _ = greedy_at(majorants(everybody)[0], weights, planner.discount, [spend], most, least, anyway)
+    exactly: NDArray[np.int64] = coupons
+    return exactly
 
 
 def _whole_within(
