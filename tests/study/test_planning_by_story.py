@@ -71,10 +71,9 @@ def test_a_response_can_be_asked_for(response: str) -> None:
     sheet = plan_coupons(fit, a_frontier(8), order(12, response=response))
     assert len(sheet.by_story) == 2, "results are shown by every story, whatever the plan believes"
     if response in STORIES:
-        alone = replace(fit, belief=fit.belief.part(response), planner=fit.planner.only(response))
-        assert (
-            sheet.table["coupons"].tolist() == plan_coupons(alone, a_frontier(8), order(12)).table["coupons"].tolist()
-        )
+        alone = fit.planner.only(response).plan(task_of(fit, a_frontier(8), order(12)).state)
+        assert sheet.spend == alone.spend
+        assert 0.98 * alone.value <= sheet.promised <= alone.value + 1e-9, "lots among the tied cost next to nothing"
 
 
 def test_a_story_that_is_not_left_is_refused_in_words() -> None:
