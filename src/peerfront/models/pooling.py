@@ -48,10 +48,6 @@ class Pooled:
     prior_share: float
     """The earlier studies' part of the precision: 0 if they do not count, 1 if the study itself says nothing."""
 
-    def counts_as(self, people: float) -> float:
-        """How many people of the new study, which has `people`, the earlier ones count as."""
-        return people * self.prior_share / max(1.0 - self.prior_share, 1e-9)
-
 
 def pooled(own: float, error: float, others: Sequence[float], errors: Sequence[float], usual_spread: float) -> Pooled:
     """Draw the new study's number towards those of the others; `usual_spread` is the half-normal prior's of tau.
