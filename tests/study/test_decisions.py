@@ -9,7 +9,7 @@ from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Draw
 from study.small_advice import a_fit, a_frontier, order
 
-TWO = (5, "capacity", "per_coupon")
+TWO = ("capacity", "per_coupon")
 
 
 def twins(people: int = 12) -> Frontier:
@@ -121,3 +121,28 @@ def test_a_share_that_is_given_needs_no_simulation(monkeypatch) -> None:
     assert np.isnan([each.recruits for each in sheet.learning]).all()
     with pytest.raises(SettingError, match="learn_share=0.5"):
         plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn="auto"))
+
+
+def test_floors_and_lots_keep_blocks_whole_where_more_coupons_motivate() -> None:
+    fit, people = a_fit("motivate"), a_frontier(8)
+    free = plan_coupons(fit, people, order(12, rounds_left=1))
+    assert sorted(free.table["coupons"].tolist()) == [0, 0, 0, 0, 3, 3, 3, 3]
+    sheet = plan_coupons(fit, people, order(12, rounds_left=1, at_least=("sex=m:0.5",)))
+    men = people.covariates[:, fit.schema.names.index("sex")] == code(fit, "m")
+    coupons = sheet.table["coupons"].to_numpy()
+    assert coupons[men].mean() >= 0.5 * coupons.mean()
+    assert (coupons == 3).sum() >= 3
+    assert sheet.expected <= free.expected + 1e-9
+
+
+@pytest.mark.parametrize("rounds_left", [1, 3])
+def test_a_large_round_is_planned_in_blocks_too(rounds_left: int, monkeypatch) -> None:
+    fit = a_fit("motivate")
+    people = Frontier(np.arange(24), np.tile(a_frontier(8).covariates, (3, 1)))
+    exact = plan_coupons(fit, people, order(15, rounds_left=rounds_left))
+    monkeypatch.setattr("peerfront.gfp.planner.MOST_WORK_EXACT", 5)
+    by_price = plan_coupons(fit, people, order(15, rounds_left=rounds_left))
+    assert by_price.gap is not None
+    assert by_price.promised >= 0.9 * exact.promised
+    assert (by_price.table["coupons"] == 3).sum() >= by_price.spend // 3 - 2
+    assert by_price.promised == pytest.approx(by_price.table[["expected_now", "expected_later"]].sum().sum(), abs=0.01)
