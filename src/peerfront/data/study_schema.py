@@ -4,6 +4,7 @@ A column holds categories, or numbers that are cut into bands. Missing values be
 own, where the schema names one); rare values may share the category `other`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
@@ -168,11 +169,19 @@ def encode_study(study: Study, schema: StudySchema) -> Codes:
     return schema.encode(study.people, study.rows, study.source, study.place)
 
 
-def history_of(study: Study, schema: StudySchema, exposure: NDArray[np.float64] | None = None) -> History:
+def history_of(
+    study: Study,
+    schema: StudySchema,
+    exposure: NDArray[np.float64] | None = None,
+    *,
+    exposure_draws: NDArray[np.float64] | None = None,
+    planned: Mapping[str, int] | None = None,
+) -> History:
     """Return what models learn from: censored triples (x, k, y) of informative people, and recruiter-recruit pairs.
 
     With an `exposure` (`History.exposure`), [people], open coupons count for as long as they were out; people whose
-    exposure is nan are left out.
+    exposure is nan are left out. `exposure_draws` [people, draws] are those of the history; `planned` are numbers of
+    coupons that a plan or a lot gave, by id.
     """
     codes = encode_study(study, schema)
     informative = study.informative if exposure is None else study.informative & ~np.isnan(exposure)
@@ -186,6 +195,8 @@ def history_of(study: Study, schema: StudySchema, exposure: NDArray[np.float64] 
         codes[recruits],
         None if exposure is None else exposure[informative],
         study.trees.wave[informative],
+        None if planned is None else np.array([planned.get(str(person), -1) for person in study.ids[informative]]),
+        None if exposure_draws is None else exposure_draws[informative],
     )
 
 

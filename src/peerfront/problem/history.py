@@ -35,6 +35,8 @@ class History:
     """[triples], steps from the first people to each referrer; None if that is not known."""
     planned: NDArray[np.int64] | None = None
     """[triples], the number of coupons that a plan or a lot gave, -1 where staff decided; None: always staff."""
+    exposure_draws: NDArray[np.float64] | None = None
+    """[triples, draws], what the exposure may be instead, as far as it is not known; None if that is not told."""
 
     def __post_init__(self) -> None:
         for codes in (self.referrers, self.parents, self.children):
@@ -82,6 +84,7 @@ class History:
             None if self.exposure is None else self.exposure[triples],
             None if self.wave is None else self.wave[triples],
             None if self.planned is None else self.planned[triples],
+            None if self.exposure_draws is None else self.exposure_draws[triples],
         )
 
     def informative_rows(self) -> NDArray[np.int64]:

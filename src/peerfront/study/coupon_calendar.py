@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FEWEST_DATED = 10
 """Holders of coupons with a date of issue below which return times are not fitted."""
+_EXPOSURE_DRAWS = 6  # draws of return times over which the exposure of open coupons is averaged
 FEW_RETURNS = 30
 """Returns of known age below which times rest mostly on what other studies published."""
 
@@ -121,6 +122,14 @@ class Returning:
     rows: NDArray[np.int64]  # [holders], rows in the study
     exposure: NDArray[np.float64]  # [people], nan without dates
     day: str
+
+    def exposure_draws(self, study: Study) -> NDArray[np.float64] | None:
+        """The exposure by some draws of the return times, [people, draws]; None if they are known exactly."""
+        draws = self.times.draws
+        if draws is None or not len(draws):
+            return None
+        numbers = np.unique(np.linspace(0, len(draws) - 1, _EXPOSURE_DRAWS).astype(np.int64))
+        return np.stack([exposure_of(study, self.times.draw(int(number))) for number in numbers], axis=1)
 
     @property
     def dated_returns(self) -> int:

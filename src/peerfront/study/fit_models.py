@@ -6,6 +6,7 @@ generator is the inheritance table.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,8 @@ class FitData:
     returning: Returning | None
     undated: Message | None
     earlier: EarlierStudies | None
+    planned: Mapping[str, int] | None
+    """Numbers of coupons that plans or lots gave, by id."""
     return_days: tuple[float, float] | None
     """Median days to return and their factor of variation by earlier studies, if they have return times."""
 
@@ -68,12 +71,18 @@ class FitData:
         return None if self.returning is None else self.returning.exposure
 
 
-def prepared(study: Study, schema: StudySchema, settings: FitSettings, prior: Sequence[Fit]) -> FitData:
+def prepared(
+    study: Study,
+    schema: StudySchema,
+    settings: FitSettings,
+    prior: Sequence[Fit],
+    planned: Mapping[str, int] | None = None,
+) -> FitData:
     """Read dates, merge rare answers and compare with earlier studies; refuse a study that is too small."""
     private, merged = private_schema(study, schema)
     expected, return_days = return_settings(prior)
     returning, undated = fitted_returns(study, expected if prior else None)
-    history = history_of(study, private, None if returning is None else returning.exposure)
+    history = history_of(study, private, **_known_of(study, returning, planned))
     n_holders = int((history.coupons > 0).sum())
     earlier: EarlierStudies | None = None
     if prior:
@@ -96,8 +105,20 @@ def prepared(study: Study, schema: StudySchema, settings: FitSettings, prior: Se
         returning=returning,
         undated=undated,
         earlier=earlier,
+        planned=planned,
         return_days=return_days,
     )
+
+
+def _known_of(study: Study, returning: Returning | None, planned: Mapping[str, int] | None) -> dict[str, Any]:
+    """What a history is told beside the file."""
+    if returning is None:
+        return {"planned": planned}
+    return {
+        "exposure": returning.exposure,
+        "exposure_draws": returning.exposure_draws(study),
+        "planned": planned,
+    }
 
 
 def _too_small(study: Study, n_holders: int, fewest: int) -> DataFileError:
@@ -139,7 +160,7 @@ def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> t
     earlier = data.earlier
     if earlier is None:
         return data, learned_belief(counts_of(data.learned_from), prior, seed=settings.seed).rounded()
-    history = history_of(data.study, earlier.schema, data.exposure)
+    history = history_of(data.study, earlier.schema, **_known_of(data.study, data.returning, data.planned))
     data = replace(
         data, schema=earlier.schema, merged=earlier.merged, history=history,
         learned_from=_at_most(history, LARGEST, settings.seed),
@@ -156,7 +177,7 @@ def counts_of(history: History) -> Counts:
         history.referrers[rows],
         history.coupons[rows],
         history.recruits[rows],
-        history.exposure_of(rows),
+        history.exposure_of(rows) if history.exposure_draws is None else history.exposure_draws[rows],
         None if history.wave is None else history.wave[rows],
         None if history.planned is None else history.planned[rows],
     )

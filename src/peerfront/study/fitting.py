@@ -10,7 +10,7 @@ used in learning and are not saved. For more people and coupons than can be simu
 and stretched (`gfp.learning`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from itertools import product
@@ -61,6 +61,7 @@ def fit_study(
     allowed: Vetted | None = None,
     start: Planner | None = None,
     prior: Sequence[Fit] = (),
+    planned: Mapping[str, int] | None = None,
 ) -> Fit:
     """Fit models and planner to the study. Refuse one that is too small, and say what it shows nevertheless.
 
@@ -74,9 +75,10 @@ def fit_study(
     `start` is the planner of an earlier fit of the same study: shapes of its models are kept, learning starts from it
     and may keep its value, so that fewer simulations suffice. `prior` are models of earlier studies, which help as far
     as they agree with each other and this one (`earlier_studies`): with them a study of a few people can be fitted.
+    `planned` are numbers of coupons that plans or lots gave, by id: staff's own choices may follow who seems keen.
     """
     with one_thread(training=True):
-        return _fitted(study, schema, settings, progress, allowed, start, prior)
+        return _fitted(study, schema, settings, progress, allowed, start, prior, planned)
 
 
 def _fitted(
@@ -87,9 +89,10 @@ def _fitted(
     allowed: Vetted | None,
     start: Planner | None,
     prior: Sequence[Fit],
+    planned: Mapping[str, int] | None,
 ) -> Fit:
     progress(0.0, note("progress.when"))
-    data = prepared(study, schema, settings, prior)
+    data = prepared(study, schema, settings, prior, planned)
     data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.1, note("progress.how_many")))
     notes = [*([] if allowed is None else allowed.notes), *check_gain(data, belief, settings, allowed)]
     offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))

@@ -263,6 +263,7 @@ def fit(
     *,
     start: Model | None = None,
     prior: Sequence[Model | Path | str] = (),
+    planned: Mapping[str, int] | None = None,
     progress: ShowProgress = False,
     **others: Any,
 ) -> Model:
@@ -273,6 +274,8 @@ def fit(
     recruitment are refused, and sensitive ones left out unless the schema says `use = true` of them. `start` is an
     earlier model of the same study: learning starts from its planner, so that a smaller `effort` suffices. `prior` are
     models of other studies (or their folders), which help as far as they agree with each other and with this one.
+    `planned` are the numbers of coupons that plans or lots gave, by id: other numbers were staff's choice, and may
+    follow who seems keen.
 
     >>> study = pf.read_study(pf.demo_study(people=60).study)
     >>> model = pf.fit(study, budget=20, rounds=2, effort=0.1)
@@ -295,7 +298,7 @@ def fit(
     allowed = vetted(study, columns)
     earlier = None if start is None else start.fit.planner
     helping = [each.fit if isinstance(each, Model) else load_fit(Path(each)) for each in prior]
-    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping))
+    return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping, planned))
 
 
 def _check_names(kind: Message, given: Mapping[str, object], settings: type) -> None:

@@ -1,5 +1,6 @@
 """The model of a week: last week's, or a new fit if the file has enough new data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -89,7 +90,8 @@ def model_of_week(
     if last is not None and last.facts["model"]:
         fitted_to = FittedTo(**last.facts["fitted"])
         earlier = Earlier(load(kept.model_of(last)), fitted_to, str(last.facts["model_folder"]))
-    return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress)
+    planned = {str(entry["person"]): int(entry["planned"]) for week in kept.weeks for entry in week.decisions}
+    return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress, planned=planned)
 
 
 def kept_or_refitted(
@@ -104,6 +106,7 @@ def kept_or_refitted(
     *,
     rounds: int = _ROUNDS,
     effort: float = 1.0,
+    planned: Mapping[str, int] | None = None,
 ) -> ModelChoice:
     """Keep the earlier model, or refit if there are enough new data; `rounds` is how far a new model plans ahead."""
     one_of(note("week.refit"), refit, REFIT)
@@ -126,7 +129,7 @@ def kept_or_refitted(
     )
     try:
         others = [load(Path(folder)) for folder in order.prior]
-        model = fit(study, schema, settings, prior=others, progress=progress, start=start)
+        model = fit(study, schema, settings, prior=others, planned=planned, progress=progress, start=start)
     except DataFileError as problem:
         if before is not None or problem.code not in TOO_SMALL:
             raise
