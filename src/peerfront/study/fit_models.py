@@ -159,14 +159,14 @@ def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> t
     prior = Prior() if settings.response == AUTO else Prior.knowing(settings.response)
     earlier = data.earlier
     if earlier is None:
-        return data, learned_belief(counts_of(data.learned_from), prior, seed=settings.seed).rounded()
+        return data, learned_belief(counts_of(data.learned_from).private(), prior, seed=settings.seed).rounded()
     history = history_of(data.study, earlier.schema, **_known_of(data.study, data.returning, data.planned))
     data = replace(
         data, schema=earlier.schema, merged=earlier.merged, history=history,
         learned_from=_at_most(history, LARGEST, settings.seed),
     )  # fmt: skip
     helped = earlier.prior(prior, counts_of(data.learned_from))
-    return data, learned_belief(counts_of(data.learned_from), helped, seed=settings.seed).rounded()
+    return data, learned_belief(counts_of(data.learned_from).private(), helped, seed=settings.seed).rounded()
 
 
 def counts_of(history: History) -> Counts:

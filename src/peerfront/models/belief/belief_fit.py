@@ -19,6 +19,7 @@ from scipy.special import logsumexp
 
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import named_generator
+from peerfront.foundation.stored import rounded_counts
 from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.coupon_family import seen_so_far, tilt, transport
 
@@ -124,6 +125,16 @@ class Counts:
     wave: Numbers | None = None  # [people]
     planned: Numbers | None = None
     """[people], the number that a plan or a lot gave; -1 where staff decided."""
+    weight: Array | None = None  # [people], how much each counts; None for 1
+
+    def private(self) -> "Counts":
+        """The same people, weighed so that as many brought each number with each number of coupons as the nearest
+        multiple of five: what is learned from them tells no count more exactly.
+        """
+        _, cell, people = np.unique(
+            np.column_stack([self.coupons, self.recruits]), axis=0, return_inverse=True, return_counts=True
+        )
+        return replace(self, weight=(rounded_counts(people) / people)[cell.reshape(-1)])
 
     def __len__(self) -> int:
         return len(self.coupons)
@@ -182,9 +193,11 @@ def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem
     favour = counts.coupons[rows] - np.where(planned >= 0, planned, counts.usual)
     codes = counts.covariates[rows][:, list(fields)].astype(np.int64)
     groups, group = np.unique(np.column_stack([codes, wave, favour]), axis=0, return_inverse=True)
-    cells, people = np.unique(
-        np.column_stack([group.reshape(-1), coupons[rows], recruits[rows], steps]), axis=0, return_counts=True
+    weight = np.ones(len(rows)) if counts.weight is None else counts.weight[rows]
+    cells, cell = np.unique(
+        np.column_stack([group.reshape(-1), coupons[rows], recruits[rows], steps]), axis=0, return_inverse=True
     )
+    people = np.bincount(cell.reshape(-1), weight, len(cells)).astype(np.float64)
     seen = np.zeros((len(cells), most + 1))
     for place, (_, given, came, *open_for) in enumerate(cells.tolist()):
         seen[place, : given + 1] = _seen(given, tuple(open_for))[came]
@@ -206,7 +219,7 @@ def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem
     waves = n_waves if n_waves > 1 else 0
     parts.append(np.eye(n_waves)[groups[:, len(fields)]][:, :waves])
     return Problem(
-        people.astype(np.float64), cells[:, 0], cells[:, 1], seen, np.concatenate(parts, axis=1),
+        people, cells[:, 0], cells[:, 1], seen, np.concatenate(parts, axis=1),
         np.concatenate([*deviations, np.ones(waves)]), waves, most, columns, drift,
     )  # fmt: skip
 
