@@ -114,8 +114,9 @@ def test_schemas_of_any_kind_and_progress_if_asked(study, model, tmp_path, monke
     from peerfront.data.schema_file import schema_text
     from peerfront.study import fitting
 
-    def not_fitted(study, schema, settings, progress, allowed, start, earlier):
+    def not_fitted(study, schema, settings, progress, allowed, start, earlier, planned):
         assert start is None
+        assert planned is None
         assert not earlier
         assert allowed.schema is schema
         progress(0.5, "whom they bring")

@@ -194,7 +194,7 @@ def greedy_at_in_blocks(
     least_per_person: int = 0,
     base: Array | None = None,
 ) -> tuple[Numbers, Array]:
-    """`greedy_at`, in whole blocks where coupons motivate and that is better; a few coupons may then stay unspent."""
+    """`greedy_at`, in whole blocks where coupons motivate, blocks use up the spend, and that is better."""
     if not rises(tables):
         return greedy_at(tables, weights, discount, spends, most_per_person, least_per_person, base)
     concave, ends = majorants(tables)
@@ -203,10 +203,9 @@ def greedy_at_in_blocks(
     for number, (spend, plan) in enumerate(zip(spends, plans.copy(), strict=True)):
         whole = whole_blocks(tables, discount * weights[budget - spend], plan, ends, least_per_person)
         for coupons in (whole, plan):
-            left = budget - int(coupons.sum())
-            value = value_of(tables, discount * weights[left], coupons)
-            value += 0.0 if base is None else discount * float(base[left])
-            if value > values[number]:
+            value = value_of(tables, discount * weights[budget - spend], coupons)
+            value += 0.0 if base is None else discount * float(base[budget - spend])
+            if value > values[number] and coupons.sum() == spend:
                 plans[number], values[number] = coupons, value
     return plans, values
 

@@ -295,7 +295,7 @@ class Planner:
         plans, found = greedy_at_in_blocks(tables, weights, self.discount, spends.tolist(), most, least, base)
         coupons, value = plans[found.argmax()], float(found.max())
         values = np.full(state.spendable + 1, np.nan)
-        values[spends], values[coupons.sum()] = found, value
+        values[spends] = found
         worth = self.discount * weights[state.remaining_budget - int(coupons.sum())]
         person, now, later = worth_of_each(tables, worth, coupons)
         return Plan(Allocation(coupons), value, values, person, now, later)

@@ -104,7 +104,7 @@ class SeedModel(Protocol):
 class BranchingWorld:
     """A response model and an offspring model, and independent referrals: the world of the paper, true or learned.
 
-    >>> world = model.fit.world(model.frontier(study.waiting))  # the models of a fit, and its people
+    >>> world = model.fit.world(model.frontier(study.waiting)).inner  # the models of a fit, and its people
     >>> type(world).__name__, world.schema.names[:2]
     ('BranchingWorld', ('gender', 'age_group'))
     """

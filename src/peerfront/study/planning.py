@@ -233,7 +233,7 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
     tables = planner.tables(task.state.frontier.covariates, most)
     least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
     _, values = greedy_at_in_blocks(tables, weights, planner.discount, spends, most, least, base)
-    values[spends.index(plan.spend)] = plan.value
+    values[spends.index(plan.spend)] = plan.value  # after lots and floors
     return pd.DataFrame({"spend": spends, "value": values})
 
 
