@@ -34,6 +34,7 @@ from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_erro
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
 _STUDIES = 100  # simulated studies that choose whether numbers are drawn by lot
 _NO_COST = 0.005  # recruits
+_NEAR = 0.005  # share of the value by which plans hardly differ
 _CLEAR = 1.0  # standard errors by which a share must be better to be used
 
 
@@ -91,6 +92,8 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     if order.spend is not None:
         planned = handed_out(_exactly(order.spend, planner, task, plan, everybody))
         notes.append(_cost_of_spend(order.spend, plan))
+    elif soon := _as_good_now(plan):
+        planned = handed_out(_exactly(soon, planner, task, plan, everybody))
     if floors.floors and order.spend is not None and not floors.groups.met(planned.allocation.coupons):
         floored = greedy_with_floors(
             concave, weights, planner.discount, floors.groups, spendable=state.spendable,
@@ -151,6 +154,18 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
         free_value=plan.value, tied_with=drawn.tied_with,
     )  # fmt: skip
+
+
+def _as_good_now(plan: Plan) -> int:
+    """The most coupons to give out where the plan would keep all of them and hardly anything is lost by giving some.
+
+    Where others are about to come, the value of keeping all or giving some may differ by less than it is known; people
+    who wait should not go home with nothing for that.
+    """
+    if plan.spend or plan.bound is not None:
+        return 0
+    near = np.flatnonzero(np.nan_to_num(plan.values, nan=-np.inf) >= (1.0 - _NEAR) * plan.value)
+    return int(near.max(initial=0))
 
 
 def _exactly(spend: int, planner: Planner, task: Task, plan: Plan, everybody: Tables) -> NDArray[np.int64]:

@@ -40,6 +40,7 @@ NETWORK_PAIRS = 500
 LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 _NAMED = 3  # columns that a message names
+_CHECKED_DRAWS = 50
 
 
 # What is fitted to ---------------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def _at_most(history: History, rows: int, seed: int) -> History:
 def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> tuple[FitData, Belief]:
     """Learn what coupons do, with earlier studies' help; also return the data to use from here on."""
     progress(0.1, note("progress.how_many"))
-    prior = Prior() if settings.response == AUTO else Prior.knowing(settings.response)
+    prior = _prior_of(settings)
     earlier = data.earlier
     if earlier is None:
         return data, learned_belief(counts_of(data.learned_from).private(), prior, seed=settings.seed).rounded()
@@ -167,6 +168,10 @@ def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> t
     )  # fmt: skip
     helped = earlier.prior(prior, counts_of(data.learned_from))
     return data, learned_belief(counts_of(data.learned_from).private(), helped, seed=settings.seed).rounded()
+
+
+def _prior_of(settings: FitSettings) -> Prior:
+    return Prior() if settings.response == AUTO else Prior.knowing(settings.response)
 
 
 def counts_of(history: History) -> Counts:
@@ -183,9 +188,13 @@ def counts_of(history: History) -> Counts:
     )
 
 
-def check_gain(data: FitData, belief: Belief, settings: FitSettings, allowed: Vetted | None) -> list[Message]:
-    """Refuse columns that predict recruits implausibly well, unless the user accepts them; then warn."""
-    reason = implausible_gain(belief, data.learned_from)
+def check_gain(data: FitData, settings: FitSettings, allowed: Vetted | None) -> list[Message]:
+    """Refuse columns that predict recruits implausibly well, unless the user accepts them; then warn.
+
+    A belief of its own, from the counts as they are, makes the predictions.
+    """
+    exact = learned_belief(counts_of(data.learned_from), _prior_of(settings), draws=_CHECKED_DRAWS, seed=settings.seed)
+    reason = implausible_gain(exact, data.learned_from)
     if reason is None:
         return []
     if not settings.accept_gain and (allowed is None or not allowed.accepted):

@@ -94,7 +94,7 @@ def _fitted(
     progress(0.0, note("progress.when"))
     data = prepared(study, schema, settings, prior, planned)
     data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.1, note("progress.how_many")))
-    notes = [*([] if allowed is None else allowed.notes), *check_gain(data, belief, settings, allowed)]
+    notes = [*([] if allowed is None else allowed.notes), *check_gain(data, settings, allowed)]
     offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))
     value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.99))
     findings = Findings(
