@@ -243,7 +243,7 @@ def worth_of_kinds(tables: Tables, worth: Array, kind: Numbers, coupons: Numbers
     numbers = tables.coupons + 1
     place = kind * numbers + np.minimum(coupons, tables.coupons)
     having = np.bincount(place, minlength=tables.people * numbers).reshape(-1, numbers)
-    people = having[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]  # with at least so many, [kinds, coupons]
+    people = having[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]  # with at least 1, 2, ... coupons, [kinds, coupons]
     logs = -np.log(np.maximum(1.0 - tables.covers, 1e-300))
     covered = np.einsum("kc,kcl->l", people, logs)
     rate = np.where(covered > 0.0, -np.expm1(-covered) / np.where(covered > 0.0, covered, 1.0), 1.0)

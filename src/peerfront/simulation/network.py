@@ -34,7 +34,7 @@ class NetworkCapacity(BinomialResponse):
     """P(C >= l) from covariates alone: willing to bring l people, and knowing at least l, given the network size.
 
     The chance P that somebody uses a coupon, where it is not 1, is the willingness's. A willingness of another kind
-    says how many people somebody with so many coupons turns to, and nothing to planners.
+    says how many people somebody turns to, given the number of coupons, and nothing to planners.
     """
 
     willingness: ResponseModel
@@ -53,7 +53,7 @@ class NetworkCapacity(BinomialResponse):
         return self.willingness
 
     def wanted(self, covariates: Codes, coupons: NDArray[np.int64], luck: Luck) -> NDArray[np.int64]:
-        """How many people somebody with so many coupons turns to, [people]."""
+        """How many people each person turns to with these coupons, [people]."""
         if not isinstance(self.willingness, BinomialResponse):
             return self.willingness.sample(covariates, coupons, luck)
         return np.minimum(coupons, self.willingness.capacities(covariates, luck))

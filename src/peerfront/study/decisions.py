@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from peerfront.foundation.covariates import Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_coupons, note
-from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.backup import Array, Tables
-from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises, whole_blocks
+from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises, whole_blocks, worth_of_kinds
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
@@ -142,9 +142,11 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         notes.append(note("learning.last_round"))
     elif _may_find_out(fit, task):
         worths = _worths(fit, planner, task, planned)
-        design = _chosen(worths, order.learn)
+        design = _best_design(worths, order.learn)
         if design is not None:
-            allocation, probability = design.drawn(_in_order(planned, tables, kinds), _lot(order.seed))
+            allocation, probability = design.drawn(
+                _in_order(planned, tables, kinds), named_luck(("numbers by lot", order.seed), 1)
+            )
             coupons, by = allocation.coupons, np.where(allocation.coupons > 0, AT_RANDOM, BY_PLAN).astype(object)
         notes += _learning_notes(worths, design)
     if design is None:
@@ -300,14 +302,7 @@ def _with(
     if plan.bound is None:
         person, now, later = worth_of_each(everybody, worth, coupons)
     else:
-        levels = np.arange(tables.coupons)
-        covered = -np.log1p(-np.minimum(tables.covers, 1.0 - 1e-12))
-        totals = np.bincount(kind, weights=coupons, minlength=tables.people)
-        number = np.maximum(np.bincount(kind, minlength=tables.people), 1)
-        given = np.clip((totals / number)[:, None] - levels, 0.0, 1.0) * number[:, None]
-        all_covered = (given[:, :, None] * covered).sum(axis=(0, 1))
-        rate = np.where(all_covered > 0.0, -np.expm1(-all_covered) / np.where(all_covered > 0.0, all_covered, 1.0), 1.0)
-        person, now, later = worth_by_kind(tables.gains, covered @ (worth * rate), kind, coupons)
+        person, now, later = worth_by_kind(tables.gains, worth_of_kinds(tables, worth, kind, coupons)[1], kind, coupons)
     return replace(
         plan, allocation=Allocation(coupons), value=value, values=values, person=person, now=now, later=later
     )
@@ -322,18 +317,20 @@ def _may_find_out(fit: Fit, task: Task) -> bool:
     if order.learn is None:
         plain = not order.at_least and order.spend is None and order.response == AVERAGE
         same = bool(stories.get("same_coupons")) and not stories.get("pinned")
-        return plain and same and task.state.rounds_left > 1 and len(fit.planner.stories) > 1 and _simulated(task)
+        return (
+            plain
+            and same
+            and task.state.rounds_left > 1
+            and len(fit.planner.stories) > 1
+            and can_be_simulated(task.state)
+        )
     if stories.get("pinned"):
         raise SettingError("learning.pinned", pinned=Remedy("response", stories["pinned"]))
     if len(fit.planner.stories) < 2:
         raise SettingError("learning.settled", learn=Remedy("learn", True))
-    if isinstance(order.learn, str) and not _simulated(task):
+    if isinstance(order.learn, str) and not can_be_simulated(task.state):
         raise SettingError("learning.too_large", share=Remedy("learn_share", 0.5))
     return True
-
-
-def _simulated(task: Task) -> bool:
-    return can_be_simulated(task.state)
 
 
 def _worths(fit: Fit, planner: Planner, task: Task, plan: Plan) -> tuple[DesignWorth, ...]:
@@ -348,7 +345,7 @@ def _worths(fit: Fit, planner: Planner, task: Task, plan: Plan) -> tuple[DesignW
         tried = [Design(share, number, most, fewest)] if 0 < round(share * number) < number else []
     if order.min_per_person:  # of a design for some people the others get nothing
         tried = [design for design in tried if design.people == people]
-    if not tried or not _simulated(task):
+    if not tried or not can_be_simulated(task.state):
         return tuple(DesignWorth(design, np.nan, np.nan, np.nan, np.nan, np.nan) for design in tried)
     kinds = kinds_of(state.frontier.covariates)
     tables = planner.tables(kinds.rows, most)
@@ -366,7 +363,7 @@ def _in_order(plan: Plan, tables: Tables, kinds: Kinds) -> NDArray[np.int64]:
     return np.lexsort((-first, -plan.allocation.coupons))
 
 
-def _chosen(worths: tuple[DesignWorth, ...], learn: float | str | None) -> Design | None:
+def _best_design(worths: tuple[DesignWorth, ...], learn: float | str | None) -> Design | None:
     """The design that brings the most recruits, if it is clearly better than the plan; the one that was asked for."""
     others = [each for each in worths if each.design is not None]
     if not others:
@@ -375,10 +372,6 @@ def _chosen(worths: tuple[DesignWorth, ...], learn: float | str | None) -> Desig
         return others[0].design
     best = max(others, key=lambda each: each.gain - _CLEAR * each.gain_error)
     return best.design if best.gain > _CLEAR * best.gain_error else None
-
-
-def _lot(seed: int) -> Luck:
-    return named_luck(("numbers by lot", seed), 1)
 
 
 def _learning_notes(worths: tuple[DesignWorth, ...], design: Design | None) -> list[Message]:

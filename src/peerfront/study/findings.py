@@ -275,7 +275,7 @@ def _interval(recruits: Array) -> dict[str, list[float]]:
 
 
 def _would_bring(belief: Belief, history: History, coupons: int) -> tuple[float, float]:
-    """How many of these people would bring somebody with so many coupons: the 80% band of a belief."""
+    """How many of these people would bring somebody with this number of coupons: the 80% band of a belief."""
     exposure = history.exposure_of(np.arange(len(history.coupons)))
     rng = named_generator("evidence", coupons)
     numbers = []

@@ -159,11 +159,11 @@ class Problem:
     people: Array  # [cells]
     group: Numbers  # [cells]
     coupons: Numbers  # [cells], up to `most`
-    seen: Array  # [cells, most + 1], chance of what was seen if N(coupons) is so many; 0 beyond the coupons
+    seen: Array  # [cells, most + 1], chance of what was seen if N(coupons) = 0 .. most; 0 beyond the coupons
     design: Array  # [groups, slopes]
     deviation: Array  # [slopes], prior standard deviations; waves' are 1 and scaled by the spread
     waves: int
-    """The last slopes are the luck of so many waves."""
+    """Number of waves; the last slopes are their luck."""
     most: int
     columns: Numbers  # columns of the schema that the first slopes belong to
     drift: int | None
