@@ -13,7 +13,8 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.belief_fit import learned_belief
+from peerfront.models.belief.prior import Prior
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import ResponseModel, Rules

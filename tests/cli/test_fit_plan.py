@@ -208,6 +208,11 @@ def test_frontiers_and_models_that_do_not_fit(made, run, tmp_path) -> None:
         (["--budget", "10", "--discount", "2"], "discount must lie above 0"),
         (["--budget", "10", "--schema", "no.toml"], "no.toml"),
         (["--budget", "10", "--response", "both"], "auto, capacity, per_coupon"),
+        (["--budget", "10", "--prior-belief", "no.toml"], "no.toml: there is no such file"),
+        (
+            ["--budget", "10", "--prior-belief", __file__],
+            "more than 10,000 bytes: this is no prior",
+        ),
     ],
 )
 def test_bad_fits(made, run, tmp_path, options, message) -> None:

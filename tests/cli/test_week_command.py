@@ -74,6 +74,8 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
         (("--budget", "60", "--refit", "perhaps"), "'perhaps'. Choose one of: always, auto, never"),
         (("--budget", "60", "--schema", "none.toml"), "none.toml"),
         (("--budget", "60", "--prior", "nowhere"), "nowhere"),
+        (("--budget", "60", "--prior-belief", "nowhere"), "nowhere: there is no such file"),
+        (("--budget", "60", "--prior-belief", "harbour.csv"), "harbour.csv is not correct TOML"),
         (("--undo",), "There is no study in"),
     ],
 )

@@ -15,9 +15,10 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
 from peerfront.models.belief.belief import Belief, BeliefResponse, sampled
-from peerfront.models.belief.belief_fit import Counts, Posterior, Prior, draws_of, learned_belief, problem_of
+from peerfront.models.belief.belief_fit import Counts, Posterior, draws_of, learned_belief, problem_of
 from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
 from peerfront.models.belief.coupon_family import FURTHEST, expected, moved, seen_so_far, transport
+from peerfront.models.belief.prior import Prior
 from peerfront.problem import BranchingWorld
 
 SCHEMA = Schema((Field("sex", ("f", "m")), Field("town", ("north", "south", "west"))))

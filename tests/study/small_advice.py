@@ -20,7 +20,8 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import Surrogate
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.belief_fit import learned_belief
+from peerfront.models.belief.prior import Prior
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.problem import Frontier, Rules

@@ -13,8 +13,9 @@ from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.belief.coupon_family import tilt
+from peerfront.models.belief.prior import Prior
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.earlier_studies import EarlierStudies, Help, return_settings

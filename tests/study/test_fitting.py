@@ -17,7 +17,8 @@ from peerfront.foundation.stored import rounded_count
 from peerfront.gfp import learning
 from peerfront.gfp.learning import ValueReport, compared
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
-from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.belief_fit import learned_belief
+from peerfront.models.belief.prior import Prior
 from peerfront.problem import Frontier, State
 from peerfront.simulation.demo_study import demo_study, demo_world
 from peerfront.study.artifacts import Fit, load_fit
@@ -242,11 +243,33 @@ def test_open_coupons_are_said_and_set_the_number_of_people() -> None:
         ({"budget": 5, "people": 0}, "people must be"),
         ({"budget": 5, "max_per_person": 0}, "max per person must be"),
         ({"budget": 5, "max_per_person": "some"}, "max per person must be"),
+        ({"budget": 5, "prior_belief": 3}, "prior belief must be the path of a TOML file; found 3"),
     ],
 )
 def test_bad_settings(wrong, message) -> None:
     with pytest.raises(SettingError, match=message):
         FitSettings(**wrong)
+
+
+def test_a_prior_of_ones_own(tmp_path) -> None:
+    (tmp_path / "prior.toml").write_text('drift = 0.2\n[limited]\n0 = 1\n"0.5" = 3\n')
+    settings = FitSettings(budget=8, rounds=2, people=4, learning=QUICK, prior_belief=tmp_path / "prior.toml")
+    fitted = Model(fit_study(*small_study(), settings))
+    assert set(fitted.fit.belief.limited.tolist()) <= {0.0, 0.5}
+    assert fitted.fit.settings["prior_belief"] == Prior(limited=((0.0, 0.25), (0.5, 0.75)), drift=0.2).table()
+    fitted.save(tmp_path / "model")
+    told = str(Model(load_fit(tmp_path / "model")).summary)
+    assert "Believed before any data, as you said: limited 0 (25%), 0.5 (75%); drift 0.2." in told
+    usual = FitSettings(budget=8)
+    assert (usual.prior, usual.prior_belief) == (Prior(), None)
+
+
+def test_a_prior_beside_what_is_known_is_a_contradiction(tmp_path) -> None:
+    with pytest.raises(SettingError, match="prior_belief='FILE' says what is believed .* response='capacity' that it"):
+        FitSettings(budget=5, prior_belief=Prior(), response="capacity")
+    assert FitSettings(budget=5, response="capacity").prior == Prior.knowing("capacity")
+    with pytest.raises(DataFileError, match="there is no such file"):
+        FitSettings(budget=5, prior_belief=tmp_path / "none.toml")
 
 
 def test_a_value_without_a_deadline_is_refused() -> None:

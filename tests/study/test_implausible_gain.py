@@ -10,7 +10,8 @@ from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.messages import warning
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Prior, learned_belief
+from peerfront.models.belief.belief_fit import learned_belief
+from peerfront.models.belief.prior import Prior
 from peerfront.problem import History
 from peerfront.study.fit_models import counts_of, implausible_gain, strongest_columns
 from peerfront.study.fitting import fit_study

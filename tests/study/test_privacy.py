@@ -23,7 +23,8 @@ from peerfront.data.study_schema import encode_study, history_of
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.stored import rounded_counts
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Counts, Prior, learned_belief
+from peerfront.models.belief.belief_fit import Counts, learned_belief
+from peerfront.models.belief.prior import Prior
 from peerfront.models.offspring.inheritance_tables import (
     SHRINKAGES,
     field_counts,

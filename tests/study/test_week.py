@@ -12,6 +12,7 @@ import pytest
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.study.study_folder import LOG, StudyFolder
 from peerfront.study.week import WeekRequest, run_week, undo_week
+from peerfront.study.week_plan import WeekOrder
 from peerfront.words.week_words import HEAD, MODEL, THIS_WEEK, stored_sections
 from study.running_study import ORDER, Running, quick_fits
 
@@ -270,6 +271,27 @@ def test_a_kept_model_and_one_fitted_again(study) -> None:
     undo_week(study.folder)
     with pytest.raises(UnknownName, match="'sometimes'. Choose one of: always, auto, never"):
         study.make(refit="sometimes")
+
+
+def test_a_prior_of_ones_own_is_kept_and_another_one_fits_again(study, tmp_path) -> None:
+    file = tmp_path / "prior.toml"
+    file.write_text("[limited]\n0 = 1\n")
+    kept = study.make({"prior_belief": file}, refit="never")
+    assert not (kept.folder / "model").exists()
+    assert study.make({"prior_belief": file}).again
+    undo_week(study.folder)
+    fitted = study.week({"prior_belief": file})
+    assert set(fitted.new.choice.model.fit.belief.limited.tolist()) == {0.0}
+    file.unlink()
+    later = study.week(refit="always")
+    assert later.new.choice.model.fit.settings["prior_belief"]["limited"] == [[0.0, 1.0]]
+    assert StudyFolder(study.folder).last.facts["order"]["prior_belief"]["limited"] == [[0.0, 1.0]]
+
+
+def test_an_order_of_an_earlier_version_is_the_same_order(study) -> None:
+    order = WeekOrder.from_log(StudyFolder(study.folder).last.facts["order"])
+    entry = {name: value for name, value in order.for_log().items() if name != "prior_belief"}
+    assert WeekOrder.from_log(entry) == order
 
 
 def test_an_edited_log_stops_everything(study) -> None:

@@ -137,6 +137,9 @@ PRIOR = Annotated[
     list[Path] | None,
     text("MODEL", "Folder of a model of an earlier study, which helps this one as far as they agree; repeatable."),
 ]
+PRIOR_BELIEF = Annotated[
+    Path | None, text("FILE", "TOML file of what is believed about coupons before any data; otherwise the usual prior.")
+]
 
 # What stands above sheets and reports.
 STUDY = Annotated[

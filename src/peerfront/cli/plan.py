@@ -53,6 +53,7 @@ def fit_command(
     ] = False,
     as_of: options.AS_OF = None,
     prior: options.PRIOR = None,
+    prior_belief: options.PRIOR_BELIEF = None,
     strict: options.STRICT = False,
     overwrite: options.OVERWRITE = False,
 ) -> None:
@@ -74,7 +75,7 @@ def fit_command(
 
     settings = FitSettings(
         budget, discount, rounds, USUAL if max_per_person is None else max_per_person, round_cap, people, seed,  # type: ignore[arg-type] # checked there
-        response=response, accept_gain=accept_gain,
+        response=response, accept_gain=accept_gain, prior_belief=prior_belief,
     )  # fmt: skip
     saved = schema_in(schema)
     earlier = [load(folder) for folder in prior or ()]

@@ -52,6 +52,7 @@ def week_command(
         float | None, text("CHANCE", "Chance that everybody has of each allowed number, at least.")
     ] = None,
     prior: options.PRIOR = None,
+    prior_belief: options.PRIOR_BELIEF = None,
     refit: Annotated[str, text("WHEN", "Fit the model again: auto (if enough is new), always or never.")] = "auto",
     date: Annotated[str | None, text("DATE", "Day of the plan, such as 2026-03-02; otherwise today.")] = None,
     study: Annotated[str | None, text("NAME", "Name of the study, above its sheets.")] = None,
@@ -89,7 +90,8 @@ def week_command(
         "target": target, "max_per_person": max_per_person, "min_per_person": min_per_person, "round_cap": week_cap,
         "reserve": reserve, "response": response, "at_least": at_least, "interviews_per_week": interviews_per_week,
         "population": population, "strata": None if strata is None else (strata,), "randomise": randomise,
-        "prior": None if prior is None else tuple(str(path.resolve()) for path in prior), "seed": seed,
+        "prior": None if prior is None else tuple(str(path.resolve()) for path in prior), "prior_belief": prior_belief,
+        "seed": seed,
     }  # fmt: skip
     day = None if date is None else calendar_day("--date", date)
     with shown_progress() as progress:

@@ -2,7 +2,7 @@
 
 Only saved models are read, which hold nobody's rows. Columns with the same name and categories are shared, and each
 model reads the new study's file by its own rules. What it believes about coupons is part of the new study's prior
-(`models.belief.belief_fit`); whom people bring and when is pooled with the new study's data (`models.pooling`). The new
+(`models.belief.prior`); whom people bring and when is pooled with the new study's data (`models.pooling`). The new
 model uses the earlier model's categories for shared columns, which are public already.
 """
 
@@ -22,7 +22,8 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.stored import FEWEST
-from peerfront.models.belief.belief_fit import Counts, Prior
+from peerfront.models.belief.belief_fit import Counts
+from peerfront.models.belief.prior import Prior
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.models.pooling import EarlierAlike, Pooled, alike_of, pool_inheritance, pooled
 from peerfront.problem import History

@@ -21,7 +21,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Progress, Remedy, n_people, note, warning
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Counts, Prior, learned_belief
+from peerfront.models.belief.belief_fit import Counts, learned_belief
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, OffspringChoice, fit_offspring
 from peerfront.models.pooling import Pooled
 from peerfront.models.returns.coupons_seen import count_chances
@@ -29,7 +29,7 @@ from peerfront.problem import History
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import Returning, fitted_returns
 from peerfront.study.earlier_studies import FEWEST_WITH_EARLIER, EarlierStudies, return_settings
-from peerfront.study.fit_settings import AUTO, FitSettings
+from peerfront.study.fit_settings import FitSettings
 
 FEWEST = 10
 """Finished coupon holders below which nothing is fitted."""
@@ -157,8 +157,7 @@ def _at_most(history: History, rows: int, seed: int) -> History:
 def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> tuple[FitData, Belief]:
     """Learn what coupons do, with earlier studies' help; also return the data to use from here on."""
     progress(0.1, note("progress.how_many"))
-    prior = _prior_of(settings)
-    earlier = data.earlier
+    prior, earlier = settings.prior, data.earlier
     if earlier is None:
         return data, learned_belief(counts_of(data.learned_from).private(), prior, seed=settings.seed).rounded()
     history = history_of(data.study, earlier.schema, **_known_of(data.study, data.returning, data.planned))
@@ -168,10 +167,6 @@ def fitted_belief(data: FitData, settings: FitSettings, progress: Progress) -> t
     )  # fmt: skip
     helped = earlier.prior(prior, counts_of(data.learned_from))
     return data, learned_belief(counts_of(data.learned_from).private(), helped, seed=settings.seed).rounded()
-
-
-def _prior_of(settings: FitSettings) -> Prior:
-    return Prior() if settings.response == AUTO else Prior.knowing(settings.response)
 
 
 def counts_of(history: History) -> Counts:
@@ -193,7 +188,7 @@ def check_gain(data: FitData, settings: FitSettings, allowed: Vetted | None) -> 
 
     A belief of its own, from the counts as they are, makes the predictions.
     """
-    exact = learned_belief(counts_of(data.learned_from), _prior_of(settings), draws=_CHECKED_DRAWS, seed=settings.seed)
+    exact = learned_belief(counts_of(data.learned_from), settings.prior, draws=_CHECKED_DRAWS, seed=settings.seed)
     reason = implausible_gain(exact, data.learned_from)
     if reason is None:
         return []

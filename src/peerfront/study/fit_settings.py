@@ -1,9 +1,11 @@
 """The settings of a fit: the coupons and rounds it prepares for, and how much is simulated."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.settings import (
     MOST_SEED,
     among,
@@ -17,6 +19,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.gfp.policy_iteration import PolicyIterationSettings
 from peerfront.gfp.surrogate import SurrogateSettings
+from peerfront.models.belief.prior import Prior, prior_belief
 from peerfront.problem import Rules
 from peerfront.problem.state import MOST_COUPONS_FITTED, MOST_PEOPLE, MOST_ROUNDS_LEFT
 
@@ -63,6 +66,8 @@ class FitSettings:
     """What a coupon does, if you know it: capacity (people bring a limited number, and use the first coupons first) or
     per_coupon (each coupon is used on its own); auto believes what the study's counts show, and says how sure that
     is."""
+    prior_belief: Prior | Path | str | None = None
+    """What is believed about coupons before any data, or a TOML file with it; None for the usual prior."""
     learning: PolicyIterationSettings | None = None
     """How the value is learned; None: chosen by the size of the study and the effort."""
     accept_gain: bool = False
@@ -81,7 +86,18 @@ class FitSettings:
             response=among("response", (AUTO, *PINNED)),
             accept_gain=truth,
             effort=up_to(10.0),
+            prior_belief=prior_belief,
         )
+        if self.prior_belief is not None and self.response != AUTO:
+            response = Remedy("response", self.response)
+            raise SettingError("prior_belief.contradiction", prior=Remedy("prior_belief", "FILE"), response=response)
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed before any data."""
+        if self.response != AUTO:
+            return Prior.knowing(self.response)
+        return self.prior_belief if isinstance(self.prior_belief, Prior) else Prior()
 
     def rules_for(self, people: int, most_shown: int) -> Rules:
         """The rules of a study that shows what up to `most_shown` coupons do."""

@@ -133,6 +133,7 @@ def _fitted(
             "discount": settings.discount,
             "seed": settings.seed,
             "threads": THREADS,
+            **({} if settings.prior_belief is None else {"prior_belief": settings.prior.table()}),
             "learning": _plain(asdict(value.learning)),
             **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },

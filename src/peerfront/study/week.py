@@ -263,7 +263,7 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
         )
     if digest != last.facts["digest"]:
         raise SettingError("week.from_another_file", day=last.day, undo=undo)
-    if order.for_log() != last.facts["order"]:
+    if order != WeekOrder.from_log(last.facts["order"]):
         raise SettingError("week.from_another_order", day=last.day, undo=undo)
     return _result(kept, None)
 

@@ -114,7 +114,8 @@ def kept_or_refitted(
     before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
     if earlier is not None:
         needed = left - order.reserve > earlier.model.fit.planner.budget
-        if not needed and (refit == NEVER or (refit == AUTO and not fitted_to.pays(now))):
+        believed = order.for_log()["prior_belief"] == earlier.model.fit.settings.get("prior_belief")
+        if not needed and (refit == NEVER or (refit == AUTO and believed and not fitted_to.pays(now))):
             news, as_asked = fitted_to.news(now), refit == NEVER
             return ModelChoice(earlier.model, False, earlier.folder, fitted_to, fitted_to.day, news, as_asked)
     start = before if now.holders < _GROWN * fitted_to.chosen_at else None
@@ -126,6 +127,7 @@ def kept_or_refitted(
         people=len(study.waiting) if len(study.waiting) >= _MANY_WAIT else None,
         seed=order.seed,
         effort=effort * (1.0 if start is None else _WARM_EFFORT),
+        prior_belief=order.prior_belief,
     )
     try:
         others = [load(Path(folder)) for folder in order.prior]

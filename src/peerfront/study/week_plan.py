@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.gfp.lottery import person_luck
+from peerfront.models.belief.prior import Prior, prior_belief
 from peerfront.problem import Frontier
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_calendar import why_undated
@@ -81,6 +83,8 @@ class WeekOrder:
     """The least chance that everybody has of each allowed number."""
     prior: tuple[str, ...] = ()
     """Folders of models of earlier studies, which help as far as they agree."""
+    prior_belief: Prior | Path | str | None = None
+    """What is believed about coupons before any data, as in `FitSettings`; the log keeps what the file said."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -100,6 +104,7 @@ class WeekOrder:
             population=_texts,
             strata=_texts,
             prior=_texts,
+            prior_belief=prior_belief,
             randomise=between(0.0, 0.5),
             seed=seed_number,
         )
@@ -116,7 +121,8 @@ class WeekOrder:
 
     def for_log(self) -> dict[str, Any]:
         """The order as JSON can hold it."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        texts = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {**texts, "prior_belief": self.prior_belief.table() if isinstance(self.prior_belief, Prior) else None}
 
     def last_day(self, today: date) -> date:
         """The last day of the forecast."""

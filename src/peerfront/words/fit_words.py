@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerfront.foundation.stored import FEWEST
+from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
 from peerfront.words.earlier_study_words import earlier_study_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
@@ -30,6 +31,7 @@ def summary_lines(summary: "FitSummary") -> list[Text]:
         return []
     return [
         *_basis(fit),
+        *_stated_prior(fit.settings.get("prior_belief", {})),
         *earlier_study_lines(scores.get("earlier_studies")),
         *return_lines(fit),
         *_use(scores["coupon_use"], bool(scores.get("returns")) and scores["still_open"] > 0),
@@ -60,6 +62,16 @@ def _basis(fit: Fit) -> list[Text]:
         few = scores["learned_from"]
         lines.append(say("A study this large is learned from {few:,} people and pairs, drawn at random.", few=few))
     return lines
+
+
+def _stated_prior(stated: Mapping[str, Any]) -> list[Text]:
+    """Where the prior differs from the usual one, with the names of its file."""
+    parts = []
+    for name, usual in Prior().table().items():
+        if (value := stated.get(name, usual)) != usual:
+            points = [f"{at:g} ({weight:.0%})" for at, weight in value] if isinstance(value, list) else [f"{value:g}"]
+            parts.append(f"{name} {', '.join(points)}")
+    return [say("Believed before any data, as you said: {prior}.", prior="; ".join(parts))] if parts else []
 
 
 def return_lines(fit: Fit) -> list[Text]:

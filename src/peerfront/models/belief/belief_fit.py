@@ -9,7 +9,6 @@ For each of them the other parameters have a posterior that is nearly normal: it
 by Laplace's formula. Draws come from these normals and are weighed by what the formula misses.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -22,6 +21,7 @@ from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.stored import rounded_counts
 from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.coupon_family import seen_so_far, tilt, transport
+from peerfront.models.belief.prior import Prior
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -32,84 +32,8 @@ _NEWTON_STEPS = 50
 _MOST_WAVES = 15
 N_DRAWS = 400
 """Draws that intervals and simulations are made of."""
-_STUDIES_DIFFER = 0.5  # standard deviation of levels between studies, where it is not seen
 _CLEAR = 1.0  # log odds above which answers count
 _EXPOSURES = 20  # steps of exposure in which coupons count as alike
-
-
-@dataclass(frozen=True)
-class Prior:
-    """What is believed before any data. Shapes have weights, everything else a normal distribution around 0."""
-
-    limited: tuple[tuple[float, float], ...] = ((0.0, 0.3), (0.25, 0.1), (0.5, 0.2), (0.75, 0.1), (1.0, 0.3))
-    """Share of people who use the first coupons first, with weights; the coupons of others are used on their own."""
-    spur: tuple[tuple[float, float], ...] = ((0.0, 0.4), *((spur, 0.12) for spur in (0.2, 0.4, 0.6, 0.8, 1.2)))
-    """How much more coupons motivate: with k of K something comes of them with (k / K)^spur."""
-    spread: tuple[tuple[float, float], ...] = ((0.05, 0.4), (0.15, 0.3), (0.3, 0.2), (0.5, 0.1))
-    """Standard deviation of a wave's zeal around the drift, with weights."""
-    level: float = 2.0
-    """Of each c: how much more likely one recruit more is, on the log scale."""
-    answer: float = 0.5
-    """Of what one answer adds to the zeal."""
-    drift: float = 0.1
-    """Of what one wave more adds to the zeal."""
-    favour: float = 0.25
-    """Of the zeal of people to whom staff gave one coupon more than planned, or than usual."""
-    answers_matter: float = 0.1
-    """Chance that a column of answers matters at all."""
-    likely: tuple[str, ...] = ()
-    """Columns that mattered in earlier studies: an even chance that they matter in this one."""
-    earlier_levels: tuple[tuple[float, float], ...] = ()
-    """Mean and standard deviation of each c by earlier studies with as many coupons; none otherwise."""
-
-    @classmethod
-    def knowing(cls, part: str) -> "Prior":
-        """The prior of somebody who knows what a coupon does: one of `belief.PARTS` without motivation."""
-        return cls(limited=((1.0 if part == "capacity" else 0.0, 1.0),), spur=((0.0, 1.0),))
-
-    def given(self, earlier: Sequence[Belief], most: int) -> "Prior":
-        """The prior of a study after earlier ones: half what it was, half what they believe now.
-
-        Levels come from studies with as many coupons. Studies differ, and so a level is known no better than by the
-        differences between studies, of which `_STUDIES_DIFFER` are seen before there are several; and where the study's
-        own counts reject them, they do not count (`views`).
-        """
-
-        def shared(points: tuple[tuple[float, float], ...], name: str) -> tuple[tuple[float, float], ...]:
-            draws = [getattr(each, name) for each in earlier]
-            theirs = [np.mean([np.isclose(each, at).mean() for each in draws]) for at, _ in points]
-            weights = [0.5 * (own + float(other)) for (_, own), other in zip(points, theirs, strict=True)]
-            return tuple((at, weight / sum(weights)) for (at, _), weight in zip(points, weights, strict=True))
-
-        alike = [each for each in earlier if each.most == most]
-        levels: tuple[tuple[float, float], ...] = ()
-        if alike:
-            means = np.stack([each.levels.mean(axis=0) for each in alike])
-            within = np.mean([each.levels.var(axis=0) for each in alike], axis=0)
-            between = (_STUDIES_DIFFER**2 + ((means - means.mean(axis=0)) ** 2).sum(axis=0)) / len(alike)
-            spread = np.sqrt(within / len(alike) + between * (1.0 + 1.0 / len(alike)))
-            levels = tuple(zip(means.mean(axis=0).tolist(), spread.tolist(), strict=True))
-        likely = tuple(dict.fromkeys(name for each in earlier for name in each.fields))
-        return replace(
-            self, limited=shared(self.limited, "limited"), spur=shared(self.spur, "spur"),
-            spread=shared(self.spread, "spread"), likely=likely, earlier_levels=levels,
-        )  # fmt: skip
-
-    def views(self, most: int) -> "tuple[Prior, ...]":
-        """The prior with and without levels of earlier studies, each as likely: those of others may be far off."""
-        return (self, replace(self, earlier_levels=())) if len(self.earlier_levels) == most else (self,)
-
-    def levels(self, most: int) -> tuple[Array, Array]:
-        """Means and standard deviations of c, [most] each."""
-        if len(self.earlier_levels) == most:
-            means, deviations = np.array(self.earlier_levels).T
-            return means, deviations
-        return np.zeros(most), np.full(most, self.level)
-
-    def log_odds(self, column: str) -> float:
-        """Of a column: the log odds that it matters."""
-        chance = 0.5 if column in self.likely else self.answers_matter
-        return float(np.log(chance / (1.0 - chance)))
 
 
 @dataclass(frozen=True, eq=False)
