@@ -49,11 +49,11 @@ def plain_study(
     """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week."""
     key = luck.keys[study : study + 1]
     one = Luck(key)
-    people = [  # key, covariates
-        (int(fold(key, np.array([n]))[0]), standing.waiting.covariates[n]) for n in range(len(standing.waiting))
+    people = [  # key, covariates, wave
+        (int(fold(key, np.array([n]))[0]), standing.waiting.covariates[n], 1) for n in range(len(standing.waiting))
     ]
     now = standing.open
-    holders, coming = [], []  # dicts; (day, key, codes, holder)
+    holders, coming = [], []  # dicts; (day, key, codes, wave, holder)
     for n in range(len(now)):
         own = int(fold(key, np.array([(1 << 32) + n]))[0])
         seen = now.seen
@@ -65,13 +65,14 @@ def plain_study(
                 "returned": int(seen.recruits[n]),
                 "issued": -seen.ages[n],
                 "valid": seen.validity[n],
+                "wave": 0,
             }
         )
 
     def child(holder: int, ordinal: int, day: float) -> None:
         own = fold(np.array([holders[holder]["key"]], np.uint64), np.array([ordinal]))
         codes = models.models.offspring.sample(holders[holder]["codes"][None], Luck(own))[0]
-        coming.append((int(day), int(own[0]), codes, holder))
+        coming.append((int(day), int(own[0]), codes, holders[holder]["wave"] + 1, holder))
 
     if len(now):
         chances = models.count_chances(study, now.covariates, now.seen.coupons)
@@ -83,14 +84,14 @@ def plain_study(
     interviews = [0] * (settings.days + 1)
     remaining, recruited = settings.budget, 0
     arrivals, queues, spents, opens = [], [], [], []
-    queue: list = []  # day, key, codes
+    queue: list = []  # day, key, codes, wave
     begin = 0
     for end in settings.ends:
         spent = 0
         if people:
             coupons = policy.one(begin, settings.days - begin, people, remaining, holders, study, one)
             spent = int(sum(coupons))
-            for (own, codes), number in zip(people, coupons, strict=True):
+            for (own, codes, wave), number in zip(people, coupons, strict=True):
                 if number == 0:
                     continue
                 luck_ = Luck(np.array([own], np.uint64))
@@ -103,10 +104,11 @@ def plain_study(
                         "returned": 0,
                         "issued": start,
                         "valid": standing.valid_days,
+                        "wave": wave,
                     }
                 )
                 who = np.array([study])
-                brought = int(models.recruits(who, codes[None], np.array([number]), luck_)[0])
+                brought = int(models.recruits(who, np.array([wave]), codes[None], np.array([number]), luck_)[0])
                 ages = models.ages(who, luck_, int(number), standing.valid_days)[0]
                 for ordinal in range(brought):
                     child(len(holders) - 1, ordinal, start + ages[ordinal])
@@ -123,18 +125,18 @@ def plain_study(
                     continue
                 due.append(each)
         coming = [each for each in coming if each[0] > end]
-        line = [*queue, *((day, own, codes) for day, own, codes, _ in due)]
-        for _, _, _, holder in due:
+        line = [*queue, *(each[:4] for each in due)]
+        for *_, holder in due:
             holders[holder]["returned"] += 1
             came += 1
         queue = []
-        for day, own, codes in sorted(line, key=lambda each: (each[0], each[1])):
+        for day, own, codes, wave in sorted(line, key=lambda each: (each[0], each[1])):
             if places is not None and served >= places:
-                queue.append((day, own, codes))
+                queue.append((day, own, codes, wave))
                 continue
             served += 1
             interviews[max(day, begin + 1)] += 1
-            people.append((own, codes))
+            people.append((own, codes, wave))
         recruited += came
         arrivals.append(came)
         queues.append(len(queue))

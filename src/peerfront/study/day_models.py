@@ -1,8 +1,8 @@
 """The models of a simulation by days (how many recruits, whom, when), with a draw of what is not known.
 
-Every simulated study has one draw of the belief, the luck of its waves, and one draw of the return times. The last
-belongs to the first: if returns are slower than estimated, more recruits are still to come, so that more coupons are
-used in the end. A belief that was learned with the mean times therefore has everybody's zeal shifted by
+Every simulated study has one draw of the belief, the luck of each of its waves, and one draw of the return times. The
+last belongs to the first: if returns are slower than estimated, more recruits are still to come, so that more coupons
+are used in the end. A belief that was learned with the mean times therefore has everybody's zeal shifted by
 
     log (sum over holders of coupons * exposure by the mean times / the same by the drawn times).
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from peerfront.foundation.covariates import Codes
-from peerfront.foundation.randomness import Luck
+from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.models.belief.belief import Belief, BeliefResponse, sampled
 from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances
@@ -51,7 +51,9 @@ class DrawnModels:
     draw: Whole  # [studies], of the belief
     times: tuple[ReturnTimes, ...]
     time_of: Whole  # [studies], index into `times`
-    zeal: Array  # [studies]
+    shift: Array  # [studies], of everybody's zeal
+    keys: Keys | None
+    """[studies], of the luck of waves; None if waves have none."""
 
     @classmethod
     def of(cls, models: DayModels, seen: CouponsSeen, luck: Luck, *, exact: bool = False) -> "DrawnModels":
@@ -67,21 +69,29 @@ class DrawnModels:
             times = tuple(models.times.draw(int(number)) for number in numbers)
             time_of = (luck.uniform("draw of return times") * len(times)).astype(np.int64)
         by_draw = np.array([_shift(models.times, each, seen) for each in times])
-        zeal = belief.drift[draw] + by_draw[time_of]
-        if not exact:
-            waves = ndtri(np.clip(luck.uniform("luck of the waves"), 1e-9, 1.0 - 1e-9))
-            zeal = zeal + belief.spread[draw] * waves
-        return cls(models, draw, times, time_of, zeal)
+        return cls(models, draw, times, time_of, by_draw[time_of], None if exact else luck.keys)
 
-    def recruits(self, study: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
-        """Recruits that each person brings in the end, [people]; `study` is the study of each person."""
-        return sampled(self.models.belief, self.draw[study], self.zeal[study], covariates, coupons, luck)
+    def zeal(self, study: Whole, wave: Whole) -> Array:
+        """What is added to the zeal of people of these studies and waves, [people].
+
+        Wave 0 are holders of coupons that are open today, wave 1 the people who get coupons next.
+        """
+        belief, draw = self.models.belief, self.draw[study]
+        zeal: Array = self.shift[study] + belief.drift[draw] * wave
+        if self.keys is None:
+            return zeal
+        luck = ndtri(np.clip(Luck(fold(self.keys[study], wave)).uniform("luck of a wave"), 1e-9, 1.0 - 1e-9))
+        return zeal + belief.spread[draw] * luck
+
+    def recruits(self, study: Whole, wave: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
+        """Recruits that each person brings in the end, [people], by the study and wave of each."""
+        return sampled(self.models.belief, self.draw[study], self.zeal(study, wave), covariates, coupons, luck)
 
     def count_chances(self, study: int, covariates: Codes, coupons: Whole) -> Array:
-        """P(N = n) of each person in one study, [people, most coupons + 1]."""
+        """P(N = n) of each holder of open coupons in one study, [holders, most coupons + 1]."""
         own = self.models.belief.part([int(self.draw[study])])
-        response = BeliefResponse(own, float(self.zeal[study] - own.drift[0]))
-        return count_chances(response, covariates, coupons)
+        now = float(self.zeal(np.array([study]), np.zeros(1, np.int64))[0])
+        return count_chances(BeliefResponse(own, now - float(own.drift[0])), covariates, coupons)
 
     def ages(self, study: Whole, luck: Luck, returns: int, valid_days: float = NEVER) -> Array:
         """Days from issue to each of the first `returns` returns of a person, [people, returns]."""

@@ -122,6 +122,7 @@ class _Coming:
     day: Whole
     keys: Keys
     covariates: Codes
+    wave: Whole
     holder: Whole  # row among the holders
 
     def take(self, rows: NDArray[np.bool_] | Whole) -> "_Coming":
@@ -141,6 +142,7 @@ class _Queue:
     day: Whole
     keys: Keys
     covariates: Codes
+    wave: Whole
 
 
 def simulate_days(
@@ -176,11 +178,12 @@ class _Simulation:
         episode = np.repeat(np.arange(studies), number)
         keys = fold(luck.keys[episode], np.tile(np.arange(number), studies))
         self.waiting = Crowd(episode, keys, np.tile(standing.waiting.covariates, (studies, 1)))
+        self.wave = np.ones(len(episode), np.int64)  # of those who wait
         self.holders = self._open_holders()
         self.coming = self._still_to_come()
         fields_ = standing.waiting.covariates.shape[1]
         nobody = np.zeros(0, np.int64)
-        self.queue = _Queue(nobody, nobody, np.zeros(0, np.uint64), np.zeros((0, fields_), np.int16))
+        self.queue = _Queue(nobody, nobody, np.zeros(0, np.uint64), np.zeros((0, fields_), np.int16), nobody)
 
     def run(self) -> DayPaths:
         ends, studies = self.settings.ends, len(self.luck)
@@ -207,7 +210,8 @@ class _Simulation:
         seen = now.seen
         coupons, returned = np.tile(seen.coupons, studies), np.tile(seen.recruits, studies)
         issued, valid = np.tile(-seen.ages, studies), np.tile(seen.validity, studies)
-        return Holders(episode, keys, np.tile(now.covariates, (studies, 1)), coupons, returned, issued, valid)
+        people, wave = np.tile(now.covariates, (studies, 1)), np.zeros(len(episode), np.int64)
+        return Holders(episode, keys, people, coupons, returned, issued, valid, wave)
 
     def _still_to_come(self) -> _Coming:
         """Draw who returns with a coupon that is open today, and when."""
@@ -230,7 +234,8 @@ class _Simulation:
         kept = day <= self.settings.days  # nobody is interviewed after the deadline
         holder, keys = holder[kept], keys[kept]
         covariates = self.models.models.offspring.sample(self.holders.covariates[holder], Luck(keys))
-        return _Coming(self.holders.episode[holder], day[kept].astype(np.int64), keys, covariates, holder)
+        episode, wave = self.holders.episode[holder], self.holders.wave[holder] + 1
+        return _Coming(episode, day[kept].astype(np.int64), keys, covariates, wave, holder)
 
     # A planning day, and the days until the next -------------------------------------------------------------------
 
@@ -254,8 +259,9 @@ class _Simulation:
         if coupons.shape != (len(crowd),) or (coupons < 0).any() or (spent > self.remaining).any():
             raise InfeasibleAllocation(self.policy.name, note("outlook.more_than_left"))
         self.remaining -= spent
-        self._issue(crowd.where(coupons > 0), coupons[coupons > 0], day)
-        self.waiting = crowd.where(np.zeros(len(crowd), bool))
+        given = coupons > 0
+        self._issue(crowd.where(given), self.wave[given], coupons[given], day)
+        self.waiting, self.wave = crowd.where(np.zeros(len(crowd), bool)), np.zeros(0, np.int64)
         return spent
 
     def _let_join(self, first: int, day: int) -> None:
@@ -267,9 +273,9 @@ class _Simulation:
         episode = np.repeat(np.arange(studies), number)
         keys = fold(self.luck.keys[episode], np.tile(_JOINER + (day << 16) + np.arange(number), studies))
         crowd = Crowd(episode, keys, np.tile(new.covariates, (studies, 1)))
-        self._issue(crowd, np.tile(new.coupons, studies), day)
+        self._issue(crowd, np.ones(len(crowd), np.int64), np.tile(new.coupons, studies), day)
 
-    def _issue(self, given: Crowd, coupons: Whole, day: int) -> None:
+    def _issue(self, given: Crowd, wave: Whole, coupons: Whole, day: int) -> None:
         """Hand out coupons, and draw who will come with them and when."""
         first, number = len(self.holders.keys), len(given)
         begins = day + self.standing.active_after_days
@@ -281,10 +287,11 @@ class _Simulation:
             np.zeros(number, np.int64),
             np.full(number, float(begins)),
             np.full(number, self.standing.valid_days),
+            wave,
         )
         self.holders = self.holders.joined(new)
         if number:
-            brought = self.models.recruits(given.episode, given.covariates, coupons, given.luck)
+            brought = self.models.recruits(given.episode, wave, given.covariates, coupons, given.luck)
             ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
             person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
             self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
@@ -306,8 +313,9 @@ class _Simulation:
         day = np.concatenate([queue.day, come.day])
         keys = np.concatenate([queue.keys, come.keys])
         covariates = np.concatenate([queue.covariates, come.covariates])
+        wave = np.concatenate([queue.wave, come.wave])
         line = np.lexsort((keys, day, episode))
-        episode, day, keys, covariates = episode[line], day[line], keys[line], covariates[line]
+        episode, day, keys, covariates, wave = episode[line], day[line], keys[line], covariates[line], wave[line]
         places = self.settings.places(first, last)
         starts = np.searchsorted(episode, np.arange(studies))
         rank = np.arange(len(episode)) - starts[episode]
@@ -315,6 +323,6 @@ class _Simulation:
         # People who waited are interviewed when the week begins, and so are those who come on its planning day.
         held = np.maximum(day, first)[served]
         np.add.at(self.interviews, (episode[served], held), 1)
-        self.waiting = Crowd(episode[served], keys[served], covariates[served])
-        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served])
+        self.waiting, self.wave = Crowd(episode[served], keys[served], covariates[served]), wave[served]
+        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served], wave[~served])
         return came
