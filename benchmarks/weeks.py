@@ -31,7 +31,7 @@ from peerfront.problem import Allocation, BranchingWorld, Frontier, Rules, State
 from peerfront.simulation.coupon_stories import CouponStory
 from peerfront.simulation.demo_study import demo_world
 from peerfront.study.day_policies import coming_of
-from peerfront.study.forecast import usual_rivals
+from peerfront.study.rivals import by_rounds, usual_rivals
 from peerfront.study.study_state import generation_days, rounds_until, standing_of, times_of
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -96,7 +96,8 @@ def played(story: str, number: int, people: int) -> dict[str, object]:
     schema = pf.guess_schema(study).schema
     first = fitted(study, schema, None)
     world = first.fit.world(first.frontier(study.waiting)) if len(study.waiting) else None
-    rivals = usual_rivals(world, Rules(BUDGET, max(len(study.waiting), 1), 6, 3), 1.0) if world is not None else []
+    rules = Rules(BUDGET, max(len(study.waiting), 1), 6, 3)
+    rivals = [] if world is None else usual_rivals(first.fit, world.response, rules, by_rounds(world, rules))
     ways = ("week", "once", "constant", "threshold")
     row: dict[str, object] = {"story": story, "study": number, "people": people, "history": len(study)}
     for way in ways:
@@ -109,7 +110,7 @@ def played(story: str, number: int, people: int) -> dict[str, object]:
             if way in ("week", "once"):
                 given = planned(model, now, left, days)
             else:
-                policy = rivals[0 if way == "constant" else 1][1]
+                policy = rivals[0 if way == "constant" else -1].policy
                 given = by_rule(policy, first, now, left, week)
             field.hand_out(today, given)
             left -= sum(given.values())

@@ -11,6 +11,7 @@ from peerfront.baselines.simple_rules import (
     RandomSplit,
     Threshold,
     TuningGrid,
+    WhileTheyLast,
     most_likely_used,
     tune_threshold,
 )
@@ -96,6 +97,26 @@ def test_constant_is_round_robin(state, coupons) -> None:
                 given[person] += 1
                 left -= 1
     assert allocation.coupons.tolist() == given
+
+
+@given(states(), st.integers(0, 6))
+def test_while_they_last_who_comes_late_gets_none(state, coupons) -> None:
+    allocation = WhileTheyLast.each(coupons).allocate(state, LUCK)
+    check_feasible(allocation, state, "while they last")
+    given, left = [], state.spendable_by_round
+    for _ in range(len(state.frontier)):
+        given.append(min(coupons, state.most_per_person, left))
+        left -= given[-1]
+    assert allocation.coupons.tolist() == given
+
+
+def test_numbers_are_drawn_as_often_as_people_had_them() -> None:
+    state = State(10**6, Frontier.of(np.zeros((20_000, 1), dtype=np.int16)))
+    policy = WhileTheyLast.drawn_from({1: 30, 4: 10})
+    numbers, people = np.unique(policy.allocate(state, LUCK).coupons, return_counts=True)
+    assert numbers.tolist() == [1, 4]
+    assert people[0] / people.sum() == pytest.approx(0.75, abs=0.015)
+    assert WhileTheyLast.drawn_from({2: 7}) == WhileTheyLast.each(2)
 
 
 @given(states(), st.integers(0, 10**6))

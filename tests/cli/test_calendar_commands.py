@@ -43,7 +43,7 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
     assert names == ["forecast.png", "forecast.svg", "summary.csv", "target.csv", "weeks.csv"]
     weeks = pd.read_csv(place / "dates" / "weeks.csv")
     assert weeks["until"].iloc[-1] == "2024-10-15"
-    assert weeks["policy"].nunique() == 2
+    assert weeks["policy"].nunique() == 5
     assert run(*asked, "--out", place / "dates")[0] == 2  # nothing is written over
     code, early, err = run(*asked[:-2], "--as-of", "2024-06-30")
     assert code == 0, err

@@ -43,7 +43,7 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
     ]  # fmt: skip
     rounds = pd.read_csv(place / "out" / "rounds.csv")
     assert rounds["round"].max() == 3
-    assert rounds["policy"].nunique() == 4
+    assert rounds["policy"].nunique() == 5
     code, _, err = run(*asked, "--out", place / "out")
     assert code == 2
     assert "Use --overwrite" in err

@@ -72,7 +72,7 @@ def test_words_tell_the_state_the_weeks_and_the_target(forecast: DateForecast) -
     assert any(line.startswith("By 18 January 2027 the plan brings") for line in lines)
     assert any("20 March 2027" in line for line in lines)
     assert any(line.startswith("The target of 50 (10 to come) is reached") for line in lines)
-    assert any(line.startswith("3 coupons each, while they last:") for line in lines)
+    assert any(line.startswith("3 coupons each, while they last, as so far: ") for line in lines)
     assert str(long_date(date(2027, 3, 5))) == "5 March 2027"
     reached = made(target=30, studies=20)
     assert "The target of 30 is reached already." in str(reached)

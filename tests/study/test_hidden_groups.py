@@ -271,7 +271,7 @@ def test_forecast_files_tell_of_simulated_studies_alone() -> None:
     )
     assert set(outlook.summary.columns) == bands | {
         "policy", "described", "recruits", "reaches_target", "dies_out", "unused",
-        "never_issued", "rounds", "plan_lead", "plan_lead_error",
+        "never_issued", "rounds", "plan_lead", "plan_lead_low", "plan_lead_high",
     }  # fmt: skip
 
 

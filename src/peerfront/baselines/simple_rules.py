@@ -1,7 +1,8 @@
 """Simple rules for giving out coupons: what studies do today, and what a planner has to beat.
 
-`Constant` gives everybody the same number of coupons while they last, as most studies do. `RandomSplit` is the paper's
-Random (Section 5.2): a round budget uniform on 0 .. b, split by a uniform multinomial draw.
+`WhileTheyLast` gives people in the order of arrival what studies give them, and nothing when no coupon is left.
+`Constant` gives everybody the same number, and deals a budget that does not suffice round robin. `RandomSplit` is the
+paper's Random (Section 5.2): a round budget uniform on 0 .. b, split by a uniform multinomial draw.
 
 The others give each coupon to the person most likely to use it, the largest P(C >= k + 1), which is the greedy
 allocation by immediate reward (`most_likely_used`); they differ in how much they spend. `Threshold` TH(c, m) spends as
@@ -11,13 +12,15 @@ is hard to beat once `tune_threshold` has set c and m by simulation. `Evenly` sp
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, positive, proportion
 from peerfront.problem import Allocation, Policy, ResponseModel, Rules, State, World, ask_many, rollouts
@@ -48,6 +51,41 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class WhileTheyLast:
+    """A number for each person in the order of arrival; the last one gets what is left, who comes after gets none.
+
+    >>> from peerfront.baselines.simple_rules import WhileTheyLast
+    >>> frontier = pf.Frontier.of(pf.make_world("bridge").population(pf.named_luck(("today",), 4)))
+    >>> WhileTheyLast.each(3).allocate(pf.State(7, frontier), pf.named_luck(("today",), 1)).coupons.tolist()
+    [3, 3, 1, 0]
+    """
+
+    chances: tuple[float, ...]
+    """How likely 0, 1, 2, ... coupons are; everybody's number is drawn."""
+    name: str = "as so far"
+
+    @classmethod
+    def each(cls, coupons: int) -> "WhileTheyLast":
+        """The same number for everybody."""
+        return cls((*[0.0] * coupons, 1.0), f"{coupons} each")
+
+    @classmethod
+    def drawn_from(cls, given: Mapping[int, float]) -> "WhileTheyLast":
+        """Numbers that as many people had as `given` says; `each` if all had the same."""
+        if len(given) == 1:
+            return cls.each(*given)
+        total = sum(given.values())
+        return cls(tuple(given.get(coupons, 0.0) / total for coupons in range(max(given) + 1)))
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        drawn = luck.uniforms("number of coupons", len(state.frontier))[0]
+        wanted = np.searchsorted(np.cumsum(self.chances[:-1]), drawn, side="right")
+        wanted = np.minimum(wanted, state.most_per_person)
+        before = np.cumsum(wanted) - wanted
+        return Allocation(np.clip(state.spendable_by_round - before, 0, wanted))
+
+
+@dataclass(frozen=True)
 class RandomSplit:
     """A uniformly random round budget, each coupon to a random person.
 
@@ -74,7 +112,13 @@ class RandomSplit:
         return Allocation(coupons)
 
 
-def gain_tables(response: ResponseModel, states: Sequence[State]) -> list[NDArray[np.float64]]:
+class CouponGains(Protocol):
+    """The part of a `ResponseModel` that simple rules look at."""
+
+    def gains(self, covariates: Codes, max_coupons: int) -> NDArray[np.float64]: ...
+
+
+def gain_tables(response: CouponGains, states: Sequence[State]) -> list[NDArray[np.float64]]:
     """P(C >= l) of everybody on each frontier, [people, most per person], in one call of the model."""
     if not states:
         return []
@@ -107,7 +151,7 @@ def most_likely_used(survival: NDArray[np.float64], spend: int) -> NDArray[np.in
 class Threshold:
     """The next coupon to the largest P(C >= k + 1); stop below `cutoff`, but spend `at_least` if the budget allows."""
 
-    response: ResponseModel
+    response: CouponGains
     cutoff: float
     at_least: int
 
@@ -198,7 +242,7 @@ def _likeliest_first(response: ResponseModel, states: Sequence[State], spends: S
 
 
 def threshold_rules(
-    response: ResponseModel,
+    response: CouponGains,
     budget: int,
     cutoffs: Sequence[float] = _CUTOFFS,
     shares: Sequence[float] = _LEAST_SHARES,

@@ -110,6 +110,12 @@ class Fit:
         return self.belief.most
 
     @property
+    def given(self) -> dict[int, int]:
+        """About how many people of the study had each number of coupons; 3 for everybody if that is not known."""
+        pairs = self.scores.get("coupon_stories", {}).get("given", [(3, 1)])
+        return {int(coupons): int(people) for coupons, people in pairs}
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """Notes and warnings of the fit, for whoever uses it."""
         restored = import_module("peerfront.words.stored_text").from_data
@@ -251,7 +257,7 @@ def load_fit(folder: Path) -> Fit:
         fit._check()
         whole = fit._stored().arrays.keys() == arrays.keys()
         same = json.loads(_text(fit._manifest()))
-        _ = fit.messages  # refuses messages that cannot be read
+        _ = fit.messages, fit.given  # refuses what cannot be read
     except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         _refuse(folder, note("saved_fits.contents", kind=type(problem).__name__, problem=str(problem)))
     except RecursionError:

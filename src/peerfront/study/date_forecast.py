@@ -1,10 +1,10 @@
-"""The forecast by date: the rest of the study simulated day by day, under the plan and under three coupons each.
+"""The forecast by date: the rest of the study simulated day by day, under the plan and under its rivals.
 
-Both policies meet the same people with the same luck. Bands are quantiles of the simulated studies; they include luck,
+All policies meet the same people with the same luck. Bands are quantiles of the simulated studies; they include luck,
 what is not known about coupons, and when people return.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib import import_module
@@ -17,17 +17,20 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Message, Progress, Readable, Remedy, Severity, note, silent
-from peerfront.foundation.randomness import named_luck
+from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import seed_number, whole_number
+from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.models.returns.return_times import ReturnTimes
+from peerfront.problem import Policy
 from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, expected_to_come
-from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simulate_days
+from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simulate_policies
 from peerfront.study.forecast_tables import dates_reached, day_summary, target_table, weeks_table
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.restrictions import restriction_of
+from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
 from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import SharesLeft, Standing
 
@@ -48,10 +51,12 @@ class DateForecast(Readable):
     with mean, p10, p25, median, p75, p90 (`total_p10` ...); arrivals, queue, spent, spent_so_far, open: means."""
     summary: pd.DataFrame
     """One row per policy, the plan first: recruits with quantiles, reaches_target, target_p25, target_date, target_p75
-    (dates; empty if too few simulated studies reach it), spent, never_issued, open, queue, plan_lead and its
-    error."""
+    (dates; empty if too few simulated studies reach it), spent, never_issued, open, queue, plan_lead and its 95%
+    interval."""
     target_dates: pd.DataFrame
     """policy, date, reached: the share of simulated studies that have reached the target by each date."""
+    gains: Gains
+    """What the plan gains against each rival."""
     today: date
     until: date
     """The deadline: nobody is interviewed after it."""
@@ -125,10 +130,10 @@ def forecast_by_date(
     studies: float = 400,
     seed: int = 0,
     share_left: SharesLeft | None = None,
-    rivals: Sequence[tuple[Message | str, DayPolicy]] | None = None,
+    rivals: Sequence[Rival] | None = None,
     progress: Progress = silent,
 ) -> DateForecast:
-    """Simulate the study from where it stands to a deadline, under the plan and under three coupons each.
+    """Simulate the study from where it stands to a deadline, under the plan and its rivals (by default `usual_rivals`).
 
     `share_left` says how a population runs out. The same arguments give exactly the same tables.
     """
@@ -138,28 +143,41 @@ def forecast_by_date(
     task = task_of(fit, standing.waiting, order)
     planner = ordered_planner(fit, task)
     rules = task.rules
-    each = min(3, rules.max_per_person or 3)
     plan: DayPolicy = PlanByDate(planner, times, rules, planning_days, standing.valid_days)
     restriction = restriction_of(order, fit.schema)
     if restriction.is_any:  # plans within strata do not look at open coupons
         plan = ByRule(restriction.policy(planner), rules)
-    usual: list[tuple[Message | str, DayPolicy]] = [(note("rivals.each", coupons=each), ByRule(Constant(each), rules))]
     if order.round_cap == 0:
-        plan, usual = ByRule(Constant(0), rules), []
+        plan, rivals = ByRule(Constant(0), rules), ()
+    models = DayModels.of(fit, times)
+
+    def played(policies: Sequence[DayPolicy], luck: Luck) -> Iterator[DayPaths]:
+        return simulate_policies(
+            DrawnModels.of(models, standing.seen, luck), standing, policies, settings, luck, share_left
+        )
+
+    def recruits(policies: Sequence[Policy], luck: Luck) -> list[Whole]:
+        return [paths.total for paths in played([ByRule(policy, rules) for policy in policies], luck)]
+
+    progress(0.0, note("rivals.choosing"))
+    others = usual_rivals(fit, fit.belief.to_plan_with(), rules, recruits, seed) if rivals is None else rivals
     luck = named_luck(("forecast by date", seed), n_studies)
-    models = DrawnModels.of(DayModels.of(fit, times), standing.seen, luck)
+    part_of = fit.belief.part_of[draw_of_episode(np.arange(n_studies), len(fit.belief))]
     wanted = None if n_wanted is None else max(n_wanted - standing.enrolled, 0)
     first: DayPaths | None = None
-    weeks, summary, reached = [], [], []
-    others = usual if rivals is None else rivals
-    policies = [(note("rivals.plan"), PLAN, plan), *((rule, policy.name, policy) for rule, policy in others)]
-    for number, (described, name, policy) in enumerate(policies):
-        progress(number / len(policies), note("rivals.simulating", rule=described))
-        paths = simulate_days(models, standing, policy, settings, luck, share_left)
-        first = first or paths
+    weeks, summary, reached, gains = [], [], [], []
+    policies = [plan, *(ByRule(rival.policy, rules) for rival in others)]
+    all_paths = played(policies, luck)
+    for number, rival in enumerate((Rival(note("rivals.plan"), planner), *others)):
+        progress((1 + number) / (2 + len(others)), note("rivals.simulating", rule=rival.described))
+        paths, name = next(all_paths), rival.policy.name
+        if first is None:
+            first, name = paths, PLAN
+        else:
+            gains.append(gain_over(rival, first.total, paths.total, part_of, tuple(fit.belief.weights)))
         weeks.append(weeks_table(name, paths, standing.today))
         own = day_summary(paths, first, settings.budget, wanted, standing.today)
-        summary.append({"policy": name, "described": described, **own})
+        summary.append({"policy": name, "described": rival.described, **own})
         if wanted is not None:
             reached.append(target_table(name, dates_reached(paths, wanted), paths.ends, standing.today))
     in_time = expected_to_come(planner, standing.open, times, settings.days)
@@ -169,6 +187,7 @@ def forecast_by_date(
         target_dates=pd.concat(reached, ignore_index=True)
         if reached
         else pd.DataFrame({"policy": [], "date": [], "reached": []}),
+        gains=Gains(tuple(gains)),
         today=standing.today,
         until=until,
         waiting=len(standing.waiting),

@@ -10,6 +10,8 @@ Everybody has their own luck (`foundation.randomness`): the same person brings t
 every policy, as far as the coupons reach. The tests hold a plain version for one study, written with loops.
 """
 
+from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -155,25 +157,38 @@ def simulate_days(
     joiners: Joiners | None = None,
 ) -> DayPaths:
     """Simulate one study for each row of luck, from today to the deadline."""
-    return _Simulation(models, standing, policy, settings, luck, share_left, joiners).run()
+    return next(simulate_policies(models, standing, [policy], settings, luck, share_left, joiners))
+
+
+def simulate_policies(
+    models: DrawnModels,
+    standing: Standing,
+    policies: Iterable[DayPolicy],
+    settings: DaySettings,
+    luck: Luck,
+    share_left: SharesLeft | None = None,
+    joiners: Joiners | None = None,
+) -> Iterator[DayPaths]:
+    """The same for several policies; who comes with coupons that are open today is drawn once for all of them."""
+    today = _Simulation(models, standing, settings, luck, share_left, joiners)
+    for policy in policies:
+        yield copy(today).run(policy)
 
 
 class _Simulation:
+    """The studies as they are today; `run` plays them on a copy."""
+
     def __init__(
         self,
         models: DrawnModels,
         standing: Standing,
-        policy: DayPolicy,
         settings: DaySettings,
         luck: Luck,
         share_left: SharesLeft | None,
         joiners: Joiners | None,
     ) -> None:
-        self.models, self.standing, self.policy, self.settings = models, standing, policy, settings
+        self.models, self.standing, self.settings = models, standing, settings
         self.luck, self.share_left, self.joiners, studies = luck, share_left, joiners, len(luck)
-        self.remaining = np.full(studies, settings.budget, dtype=np.int64)
-        self.recruited = np.zeros(studies, np.int64)
-        self.interviews = np.zeros((studies, settings.days + 1), np.int64)
         number = len(standing.waiting)
         episode = np.repeat(np.arange(studies), number)
         keys = fold(luck.keys[episode], np.tile(np.arange(number), studies))
@@ -185,8 +200,13 @@ class _Simulation:
         nobody = np.zeros(0, np.int64)
         self.queue = _Queue(nobody, nobody, np.zeros(0, np.uint64), np.zeros((0, fields_), np.int16), nobody)
 
-    def run(self) -> DayPaths:
+    def run(self, policy: DayPolicy) -> DayPaths:
         ends, studies = self.settings.ends, len(self.luck)
+        self.policy = policy
+        self.remaining = np.full(studies, self.settings.budget, dtype=np.int64)
+        self.recruited = np.zeros(studies, np.int64)
+        self.interviews = np.zeros((studies, self.settings.days + 1), np.int64)
+        self.holders = self.holders.take(np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
         begin, before = 0, -1
         for week, end in enumerate(ends):

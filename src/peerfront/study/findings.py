@@ -129,6 +129,7 @@ class Findings:
         return {
             "shown": list(self.shown),
             "usual": self._usual,
+            "given": self._given,
             "same_coupons": self.same_coupons,
             "pinned": self.pinned,
             "effective": round(self.belief.effective, 2),
@@ -145,6 +146,14 @@ class Findings:
     def _usual(self) -> int:
         """The number of coupons that most people had."""
         return int(np.bincount(self.history.coupons[self.history.coupons > 0], minlength=2).argmax())
+
+    @property
+    def _given(self) -> list[list[int]]:
+        """Numbers of coupons, and about how many people had each: what this study has done so far."""
+        numbers, people = np.unique(self.history.coupons[self.history.coupons > 0], return_counts=True)
+        pairs = zip(numbers.tolist(), map(rounded_count, people.tolist()), strict=True)
+        rounded = [[number, about] for number, about in pairs if about]
+        return [[self._usual, 1]] if self.same_coupons or not rounded else rounded
 
     @property
     def same_coupons(self) -> bool:

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from peerfront.baselines.simple_rules import Constant, Evenly, TuningGrid, tune_threshold
+from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Message, Progress, Readable, Severity, note, silent
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import seed_number, whole_number
 from peerfront.models.belief.belief_world import draw_of_episode
-from peerfront.problem import Frontier, Policy, Rules, Trajectories, World, rollout
+from peerfront.problem import Frontier, Policy, Rules, Trajectories, rollout
 from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.forecast_tables import round_summary, rounds_table, story_means, story_row
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.population import check_target, population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
+from peerfront.study.rivals import Gains, Rival, by_rounds, gain_over, usual_rivals
 from peerfront.study.stories import ordered_planner
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 PLAN, KNOWING = "plan", "knowing the story"
 _APART = 0.02  # if stories differ by more than this share of the recruits, the headline is a range
-_QUICK_GRID = TuningGrid((0.2, 0.4, 0.6, 0.8, 0.9, 0.98), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Forecast(Readable):
 
     >>> forecast = model.forecast(study.waiting, budget=20, target=15, episodes=50)
     >>> list(forecast.summary["policy"])[:2]
-    ['plan', 'constant:coupons=3']
+    ['plan', '3 each']
     >>> print(forecast.lines()[0])
     From ... people with 20 coupons and 2 rounds to go, the plan brings ... recruits on average...
     >>> figure = forecast.plot()  # a notebook shows it; figure.savefig("forecast.png") keeps it
@@ -54,13 +54,15 @@ class Forecast(Readable):
     """policy, round, and for the recruits of that round and for all so far (`total_...`): mean, p10, p25, median, p75,
     p90; coupons issued, mean."""
     summary: pd.DataFrame
-    """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its standard error."""
+    """One row per policy, the plan first: recruits, chances, coupons, the plan's lead and its 95% interval."""
     stories: pd.DataFrame
     """One row per policy and story of what a coupon does: policy, story, weight, episodes, recruits, error, p10, p90,
-    reaches_target, plan_lead and its standard error. Every simulated study belongs to one story, in proportion to the
+    reaches_target, plan_lead and its 95% interval. Every simulated study belongs to one story, in proportion to the
     weights. The last rows, `KNOWING`, are plans that know the story."""
     story_rounds: pd.DataFrame
     """The plan by each story: story, round, recruits and total (so far), means."""
+    gains: Gains
+    """What the plan gains against each rival."""
     rules: Rules
     people: int
     """People on the frontier now."""
@@ -127,10 +129,10 @@ def forecast(
     seed: int = 0,
     *,
     already: float = 0,
-    rivals: Sequence[tuple[Message | str, Policy]] | None = None,
+    rivals: Sequence[Rival] | None = None,
     progress: Progress = silent,
 ) -> Forecast:
-    """Simulate the plan and its rivals (by default `usual_rivals`; each is a description and a policy).
+    """Simulate the plan and its rivals (by default `usual_rivals`).
 
     An order whose round cap is 0 gives out nothing, now or later, and so has no rivals. The same arguments give
     exactly the same tables.
@@ -154,7 +156,7 @@ def forecast(
     progress(0.0, note("rivals.choosing"))
     if nothing:
         rivals = ()
-    others = usual_rivals(world, rules, fit.discount, seed) if rivals is None else rivals
+    others = usual_rivals(fit, world.response, rules, by_rounds(world, rules), seed) if rivals is None else rivals
     luck = named_luck(("forecast", seed), n_episodes)
     part_of = fit.belief.part_of[draw_of_episode(np.arange(n_episodes), len(fit.belief))]
     weights = fit.belief.weights
@@ -171,12 +173,18 @@ def forecast(
     rounds: list[pd.DataFrame] = []
     summary: list[dict[str, object]] = []
     by_story: list[dict[str, object]] = []
-    for name, described, policy in [(PLAN, note("rivals.plan"), planner), *((p.name, text, p) for text, p in others)]:
-        progress((1 + len(summary)) / (2 + len(others)), note("rivals.simulating", rule=described))
-        played = rollout(world, policy, rules, luck)
-        first = first or played
+    gains = []
+    for rival in (Rival(note("rivals.plan"), planner), *others):
+        progress((1 + len(summary)) / (2 + len(others)), note("rivals.simulating", rule=rival.described))
+        played = rollout(world, rival.policy, rules, luck)
+        name = rival.policy.name
+        if first is None:
+            first, name = played, PLAN
+        else:
+            gains.append(gain_over(rival, first.total_recruits, played.total_recruits, part_of, tuple(weights)))
         rounds.append(rounds_table(name, played))
-        summary.append({"policy": name, "described": described, **round_summary(played, first, rules, to_come)})
+        own = round_summary(played, first, rules, to_come)
+        summary.append({"policy": name, "described": rival.described, **own})
         by_story += story_rows(name, played, first)
     assert first is not None, "the plan is played first"
     if len(weights) > 1 and not nothing:
@@ -189,6 +197,7 @@ def forecast(
         summary=pd.DataFrame(summary),
         stories=pd.DataFrame(by_story),
         story_rounds=pd.concat([story_means(name, first, part_of == name) for name in weights], ignore_index=True),
+        gains=Gains(tuple(gains)),
         rules=rules,
         people=len(frontier),
         target=n_wanted,
@@ -200,14 +209,3 @@ def forecast(
         population=size,
         assumed=population_notes(fit),
     )
-
-
-def usual_rivals(world: World, rules: Rules, discount: float, seed: int = 0) -> list[tuple[Message | str, Policy]]:
-    """The usual rule and the best simple ones: three coupons each, a tuned threshold, an even pace."""
-    each = min(3, rules.max_per_person or 3)
-    threshold = tune_threshold(world, rules, [discount], seed=seed, grid=_QUICK_GRID)[discount]
-    return [
-        (note("rivals.each", coupons=each), Constant(each)),
-        (note("rivals.likely", chance=threshold.cutoff, least=threshold.at_least), threshold),
-        (note("rivals.even_pace"), Evenly(world.response)),
-    ]

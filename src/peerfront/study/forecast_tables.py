@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from peerfront.problem import Ending, Rules, Trajectories
 from peerfront.study.day_simulator import DayPaths
+from peerfront.study.rivals import Lead
 
 Whole = NDArray[np.int64]
 NOT_REACHED = -1
@@ -32,7 +33,7 @@ def rounds_table(name: str, played: Trajectories) -> pd.DataFrame:
 
 def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_], wanted: int | None) -> dict[str, float]:
     """Recruits in the episodes of one story, and how many more the plan brings there."""
-    totals, lead = played.total_recruits[own], (plan.total_recruits - played.total_recruits)[own]
+    totals = played.total_recruits[own]
     band = {label: float(quantile_of(totals, QUANTILES[label])) for label in ("p10", "p90")}
     return {
         "episodes": int(own.sum()),
@@ -40,9 +41,13 @@ def story_row(played: Trajectories, plan: Trajectories, own: NDArray[np.bool_], 
         "error": _error(totals),
         **band,
         "reaches_target": _share_of(totals, wanted),
-        "plan_lead": float(lead.mean()),
-        "plan_lead_error": _error(lead),
+        **_lead(plan.total_recruits[own], totals),
     }
+
+
+def _lead(plan: Whole, totals: Whole) -> dict[str, float]:
+    lead = Lead.of(plan, totals)
+    return {"plan_lead": lead.mean, "plan_lead_low": lead.low, "plan_lead_high": lead.high}
 
 
 def story_means(story: str, plan: Trajectories, own: NDArray[np.bool_]) -> pd.DataFrame:
@@ -70,7 +75,6 @@ def quantile_of(counts: NDArray[np.int64], share: float) -> NDArray[np.float64]:
 
 def round_summary(played: Trajectories, plan: Trajectories, rules: Rules, wanted: int | None) -> dict[str, float]:
     totals, spent = played.total_recruits, played.spend.sum(axis=1)
-    lead = plan.total_recruits - totals
     return {
         "recruits": float(totals.mean()),
         **{label: float(quantile_of(totals, share)) for label, share in QUANTILES.items()},
@@ -79,8 +83,7 @@ def round_summary(played: Trajectories, plan: Trajectories, rules: Rules, wanted
         "unused": float((spent - totals).mean()),
         "never_issued": float((rules.budget - spent).mean()),
         "rounds": float(played.rounds.mean()),
-        "plan_lead": float(lead.mean()),
-        "plan_lead_error": float(lead.std(ddof=1) / np.sqrt(len(lead))),
+        **_lead(plan.total_recruits, totals),
     }
 
 
@@ -131,7 +134,6 @@ def dates_reached(paths: DayPaths, wanted: int) -> Whole:
 def day_summary(paths: DayPaths, plan: DayPaths, budget: int, wanted: int | None, today: date) -> dict[str, Any]:
     """The summary row of one policy; it is compared with `plan`."""
     totals, spent = paths.total, paths.spent.sum(axis=1)
-    lead = plan.total - totals
     row: dict[str, Any] = {
         "recruits": float(totals.mean()),
         **{name: float(quantile_of(totals, share)) for name, share in QUANTILES.items()},
@@ -143,8 +145,7 @@ def day_summary(paths: DayPaths, plan: DayPaths, budget: int, wanted: int | None
         "never_issued": float((budget - spent).mean()),
         "open": float(paths.open[:, -1].mean()),
         "queue": float(paths.queue[:, -1].mean()),
-        "plan_lead": float(lead.mean()),
-        "plan_lead_error": float(lead.std(ddof=1) / np.sqrt(len(lead))),
+        **_lead(plan.total, totals),
     }
     if wanted is not None:
         days = dates_reached(paths, wanted)

@@ -120,7 +120,7 @@ class Model:
         progress: ShowProgress = False,
         **limits: float | None,
     ) -> "DateForecast":
-        """Simulate the study day by day until a deadline, under the plan and under three coupons each.
+        """Simulate the study day by day until a deadline, under the plan and under simple rules.
 
         The study says who waits, which coupons are open and since when; the forecast starts on its last day, or on an
         earlier one (`as_of`). At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits`

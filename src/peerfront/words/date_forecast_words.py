@@ -3,7 +3,7 @@
 from datetime import date
 
 from peerfront.study.date_forecast import PLAN, DateForecast
-from peerfront.words.forecast_words import band, band_text, chance_text, lead_text, target_chance
+from peerfront.words.forecast_words import band_text, chance_text, gain_lines, policies_table
 from peerfront.words.language import Text, joined, n_coupons, n_people, say
 from peerfront.words.result_table import ResultTable
 
@@ -12,7 +12,7 @@ _LONG_QUEUE = 0.5
 
 
 def date_forecast_lines(forecast: DateForecast) -> list[object]:
-    """The state of the study, the next weeks, the target, the queue, and the rival's result."""
+    """The state of the study, the next weeks, the target, the queue, and what the plan gains."""
     stands = say(
         "On {today}: {waiting} waiting for coupons, {left} left to give out, {open} in people's hands.",
         today=long_date(forecast.today),
@@ -37,22 +37,12 @@ def date_forecast_lines(forecast: DateForecast) -> list[object]:
         if row["days"] in _MILESTONES or row is own[-1]
     ]
     target = [] if forecast.target is None else [_target_line(forecast)]
-    rivals = [
-        joined(
-            [
-                say("{rule}: {recruits:.0f} more ({low:.0f} to {high:.0f}).", **band(row) | {"rule": row["described"]}),
-                target_chance(row) if forecast.still_wanted else None,
-                lead_text(row),
-            ]
-        )
-        for row in forecast.summary.iloc[1:].to_dict("records")
-    ]
     caveat = say(
         "The bands include luck, and what the data leave open about how many people bring and when they return. Not in "
         "them: a model that is wrong in kind, and people or staff who change during the study (a back-test shows how "
         "such forecasts fared)."
     )
-    return [stands, *weeks, *target, *_queue_lines(forecast), *rivals, *forecast.notes, caveat]
+    return [stands, *weeks, *target, *_queue_lines(forecast), *gain_lines(forecast.gains), *forecast.notes, caveat]
 
 
 def _target_line(forecast: DateForecast) -> Text:
@@ -99,7 +89,7 @@ def _queue_lines(forecast: DateForecast) -> list[Text]:
 
 
 def date_forecast_tables(forecast: DateForecast) -> list[ResultTable]:
-    """The table of the plan's weeks."""
+    """The plan's weeks, and the plan beside its rivals."""
     own = forecast.weeks[forecast.weeks["policy"] == PLAN]
     queues = forecast.interviews_per_week is not None
     headings = (
@@ -115,7 +105,8 @@ def date_forecast_tables(forecast: DateForecast) -> list[ResultTable]:
         )  # fmt: skip
         rows.append((*cells, f"{row['queue']:.1f}") if queues else cells)
     caption = say("given: coupons at the week's start; open: coupons at its end")
-    return [ResultTable(say("The plan, week by week"), headings, tuple(rows), caption=caption)]
+    weeks = ResultTable(say("The plan, week by week"), headings, tuple(rows), caption=caption)
+    return [weeks, policies_table(forecast)]
 
 
 def long_date(day: date) -> Text:

@@ -1,19 +1,24 @@
 """Forecasts by rounds in words: sentences and tables."""
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from peerfront.foundation.messages import Remedy
 from peerfront.study.forecast import KNOWING, PLAN, Forecast
+from peerfront.study.rivals import Gains, Verdict
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.result_table import ResultTable
 from peerfront.words.story_phrases import story_phrase
 
+if TYPE_CHECKING:
+    from peerfront.study.date_forecast import DateForecast
+
 Row = Mapping[Hashable, Any]
+_SHOWN = 0.05  # smaller differences are 0 when they are shown
 
 
 def forecast_lines(forecast: Forecast) -> list[object]:
-    """The expectation, the stories, the target, the coupons, and the rivals' results."""
+    """The expectation, the stories, the target, the coupons, and what the plan gains."""
     if forecast.nothing_because is not None:
         return [say("Nothing is given out: {why}. So nobody is recruited.", why=forecast.nothing_because)]
     plan, rules = forecast.of_plan, forecast.rules
@@ -41,8 +46,8 @@ def forecast_lines(forecast: Forecast) -> list[object]:
         coupons=n_coupons(rules.budget),
         **{name: plan[name] for name in ("recruits", "unused", "never_issued")},
     )
-    rivals = [_rival_line(forecast, row) for row in forecast.summary.iloc[1:].to_dict("records")]
-    return [*lines, dies_out, used, *rivals, *forecast.assumed, *forecast.warnings, _caveat(forecast)]
+    gains = gain_lines(forecast.gains)
+    return [*lines, dies_out, used, *gains, *forecast.assumed, *forecast.warnings, _caveat(forecast)]
 
 
 def expected_recruits(forecast: Forecast) -> Text:
@@ -57,13 +62,13 @@ def _story_line(forecast: Forecast, row: Row) -> Text:
     """What the plan brings by one story, and what planning for it alone would add."""
     knowing = forecast.stories_of(KNOWING)
     own = knowing[knowing["story"] == row["story"]].iloc[0]
-    more, error = -float(own["plan_lead"]), float(own["plan_lead_error"])
+    more, is_clear = -float(own["plan_lead"]), own["plan_lead_high"] < 0.0
     brings = say(
         "  If {story} (weight {weight}): {recruits:.0f} ({low:.0f} to {high:.0f}).",
         **band(row) | {"story": story_phrase(row["story"]), "weight": percent(row["weight"])},
     )
     target = target_chance(row) if forecast.still_wanted else None
-    adds = say("Knowing it would add {more:.1f}.", more=more) if more > max(2 * error, 0.05) else None
+    adds = say("Knowing it would add {more:.1f}.", more=more) if is_clear and more > _SHOWN else None
     return joined([brings, target, adds])
 
 
@@ -82,13 +87,6 @@ def _target_line(forecast: Forecast, wanted: int) -> Text:
         )
     chance = chance_text(plan["reaches_target"])
     return say("Chance to reach the target ({to_come}): {chance}.", to_come=to_come, chance=chance)
-
-
-def _rival_line(forecast: Forecast, row: Row) -> Text:
-    brings = say("{rule}: {recruits:.0f} recruits ({low:.0f} to {high:.0f}).", **band(row) | {"rule": row["described"]})
-    target = target_chance(row) if forecast.still_wanted is not None else None
-    dies_out = say("Dies out: {chance}.", chance=chance_text(row["dies_out"]))
-    return joined([brings, target, dies_out, lead_text(row)])
 
 
 def _caveat(forecast: Forecast) -> Text:
@@ -110,7 +108,7 @@ def _caveat(forecast: Forecast) -> Text:
 
 def forecast_tables(forecast: Forecast) -> list[ResultTable]:
     """The tables that a terminal or a page shows above the sentences."""
-    return [_rounds_table(forecast), _policies_table(forecast)]
+    return [_rounds_table(forecast), policies_table(forecast)]
 
 
 def _rounds_table(forecast: Forecast) -> ResultTable:
@@ -127,26 +125,6 @@ def _rounds_table(forecast: Forecast) -> ResultTable:
         for row in own.to_dict("records")
     )  # fmt: skip
     return ResultTable(say("The plan, round by round"), headings, rows, n_names=0)
-
-
-def _policies_table(forecast: Forecast) -> ResultTable:
-    headings = (
-        say("rule"), say("recruits"), say("8 of 10"), say("target"), say("dies out"), say("issued, not used"),
-        say("never issued"),
-    )  # fmt: skip
-    rows = tuple(
-        (
-            str(row["policy"]).partition(":")[0],
-            f"{row['recruits']:.1f}",
-            band_text(row["p10"], row["p90"]),
-            "" if forecast.target is None else percent(row["reaches_target"]),
-            percent(row["dies_out"]),
-            f"{row['unused']:.1f}",
-            f"{row['never_issued']:.1f}",
-        )
-        for row in forecast.summary.to_dict("records")
-    )
-    return ResultTable(say("The plan and others"), headings, rows)
 
 
 # Both kinds of forecasts ---------------------------------------------------------------------------------------------
@@ -172,11 +150,50 @@ def target_chance(row: Row) -> Text:
     return say("Target: {chance}.", chance=chance_text(row["reaches_target"]))
 
 
-def lead_text(row: Row) -> Text:
-    """How the plan compares with a rival."""
-    lead, error = row["plan_lead"], row["plan_lead_error"]
-    if not abs(lead) > max(2 * error, 0.05):
-        return say("No clear difference to the plan.")
-    if lead > 0:
-        return say("The plan brings {lead:.1f} ± {error:.1f} more.", lead=lead, error=error)
-    return say("The plan brings {lead:.1f} ± {error:.1f} fewer.", lead=-lead, error=error)
+def gain_lines(gains: Gains) -> list[Text]:
+    """What the plan gains against the best simple rule, and against what the study has done so far."""
+    lines = []
+    for gain in gains.shown:
+        values = {"rule": gain.described, "recruits": gain.recruits, **vars(gain.lead)}
+        line = say(
+            "{rule}: {recruits:.0f} recruits; the plan's gain is {mean:+.1f} (95%: {low:+.1f} to {high:+.1f}).",
+            **values,
+        )
+        if gain.verdict is Verdict.SAME:
+            line = say(
+                "{rule}: {recruits:.0f} recruits, about the same as with the plan ({mean:+.1f}; 95%: {low:+.1f} to "
+                "{high:+.1f}).",
+                **values,
+            )
+        parts = [
+            say("{mean:+.1f} if {story}.", mean=lead.mean, story=story_phrase(name))
+            for name, lead in gain.by_part.items()
+        ]
+        lines.append(joined([line, *parts] if len(parts) > 1 else [line]))
+    return lines
+
+
+def policies_table(forecast: "Forecast | DateForecast") -> ResultTable:
+    """The plan beside its rivals."""
+    columns: dict[str, tuple[Text, Callable[[float], object]]] = {
+        "reaches_target": (say("target"), percent),
+        "dies_out": (say("dies out"), percent),
+        "unused": (say("issued, not used"), "{:.1f}".format),
+        "never_issued": (say("never issued"), "{:.1f}".format),
+    }
+    there = [name for name in columns if name in forecast.summary]
+    if not forecast.still_wanted:
+        there.remove("reaches_target")
+    leads = [gain.lead for gain in forecast.gains.each]
+    interval = "{:+.1f} ({:+.1f} - {:+.1f})".format
+    gains = ["", *(interval(lead.mean, lead.low, lead.high) for lead in leads)]
+    rows = tuple(
+        (
+            row["described"], f"{row['recruits']:.1f}", band_text(row["p10"], row["p90"]),
+            *(columns[name][1](row[name]) for name in there), gain,
+        )
+        for row, gain in zip(forecast.summary.to_dict("records"), gains, strict=True)
+    )  # fmt: skip
+    shown = (columns[name][0] for name in there)
+    headings = (say("rule"), say("recruits"), say("8 of 10"), *shown, say("the plan's gain (95%)"))
+    return ResultTable(say("The plan and simple rules"), headings, rows)

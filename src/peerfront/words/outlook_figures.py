@@ -24,7 +24,7 @@ _BANDS = ("p10", "p90", 0.18, say("plan, 8 of 10")), ("p25", "p75", 0.28, say("p
 
 
 def forecast_figure(forecast: Forecast, *, narrow: bool = False) -> Figure:
-    """Draw recruits so far (the plan's bands, the mean of every policy), and the same by round."""
+    """Draw recruits so far (the plan's bands; means of the plan and of two rivals), and the same by round."""
     figure, panels = two_panels(narrow)
     wanted = forecast.still_wanted
     if wanted is not None and 0 < wanted <= forecast.rules.budget:
@@ -35,7 +35,7 @@ def forecast_figure(forecast: Forecast, *, narrow: bool = False) -> Figure:
         (panels[1], "recruits", say("Recruits by round")),
     ):
         _draw_bands(axis, forecast, prefix)
-        for number, row in enumerate(forecast.summary.itertuples(index=False)):
+        for number, row in enumerate(_drawn(forecast)):
             own = forecast.rounds[forecast.rounds["policy"] == row.policy]
             axis.plot(
                 *_from_start(own, prefix, prefix),
@@ -54,6 +54,13 @@ def forecast_figure(forecast: Forecast, *, narrow: bool = False) -> Figure:
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
     return figure
+
+
+def _drawn(forecast: Forecast | DateForecast) -> list[Any]:
+    """Rows of the summary: the plan, the best simple rule, and what the study has done so far."""
+    rivals = {gain.policy for gain in forecast.gains.shown}
+    rows = list(forecast.summary.itertuples(index=False))
+    return [row for number, row in enumerate(rows) if number == 0 or row.policy in rivals]
 
 
 def _draw_bands(axis: Axes, forecast: Forecast, prefix: str) -> None:
@@ -93,7 +100,7 @@ def date_figure(forecast: DateForecast, *, narrow: bool = False) -> Figure:
             linestyle=_TARGET,
             label=str(say("target: {target:,}", target=forecast.target)),
         )
-    for number, row in enumerate(forecast.summary.itertuples(index=False)):
+    for number, row in enumerate(_drawn(forecast)):
         own = forecast.weeks[forecast.weeks["policy"] == row.policy]
         days = np.array([forecast.today.isoformat(), *own["until"]], dtype="datetime64[D]")
         style: dict[str, Any] = {
