@@ -16,7 +16,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-sys.path[0] = str(Path(__file__).parents[1] / "tests")  # in place of this folder, whose advice.py would hide the tests'
+sys.path[0] = str(
+    Path(__file__).parents[1] / "tests"
+)  # in place of this folder, whose files would hide tests of the same name
 
 from peerfront.data.read.read_settings import ReadSettings  # noqa: E402
 from peerfront.data.reading import study_from_table  # noqa: E402

@@ -21,7 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[0] = str(ROOT / "tests")  # in place of this folder, whose advice.py would hide the tests of that name
+sys.path[0] = str(ROOT / "tests")  # in place of this folder, whose files would hide tests of the same name
 
 from hostile.cases import CASES  # noqa: E402
 from hostile.runner import ACCEPTED, REFUSED, run_case  # noqa: E402

@@ -97,7 +97,7 @@ def played(story: str, number: int, people: int) -> dict[str, object]:
     first = fitted(study, schema, None)
     world = first.fit.world(first.frontier(study.waiting)) if len(study.waiting) else None
     rules = Rules(BUDGET, max(len(study.waiting), 1), 6, 3)
-    rivals = [] if world is None else usual_rivals(first.fit, world.response, rules, by_rounds(world, rules))
+    rivals = [] if world is None else usual_rivals(first.fit.given, world.response, rules, by_rounds(world, rules))
     ways = ("week", "once", "constant", "threshold")
     row: dict[str, object] = {"story": story, "study": number, "people": people, "history": len(study)}
     for way in ways:

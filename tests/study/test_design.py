@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from peerfront.baselines.simple_rules import WhileTheyLast
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.study.design import Design, design_parts, settings_record
 from peerfront.study.design_results import ADVISED, ROW_COLUMNS, recommendation, recommended, summarised, trusted
@@ -31,8 +32,11 @@ def test_a_model_is_designed_with_its_own_plan_and_an_outcome_of_its_fields() ->
     rows = pd.concat(parts)
     assert tuple(rows.columns) == ROW_COLUMNS
     rules = list(dict.fromkeys(rows["rule"]))
-    assert rules == ["3 each", "3 each, sex kept", "the plan", "the plan, at least 1 each", "within sex"]
-    assert rows.groupby("rule")["repetition"].nunique().tolist() == [3] * 5
+    assert rules == [
+        *("3 each", "3 each, sex kept", "2 each", "1 each", "threshold"),
+        *("the plan", "the plan, at least 1 each", "within sex"),
+    ]
+    assert rows.groupby("rule")["repetition"].nunique().tolist() == [3] * 8
     assert (rows["coupons"] <= 15).all()
     assert rows["truth"].nunique() == 1
     again = pd.concat(list(design_parts(Model(a_fit()), settings)))
@@ -81,7 +85,8 @@ def _rows(rule: str, recruits: int, off: float, spread: float, studies: int = 60
 
 
 def test_the_rule_with_most_recruits_among_good_estimates_is_recommended() -> None:
-    rows = pd.concat([_rows("3 each", 100, 0.0, 0.02), _rows("good", 150, 0.0, 0.021), _rows("bad", 300, 0.1, 0.02)])
+    three, two = _rows("3 each", 80, 0.0, 0.02), _rows("2 each", 100, 0.0, 0.02)
+    rows = pd.concat([three, two, _rows("good", 150, 0.0, 0.021), _rows("bad", 300, 0.1, 0.02)])
     table, rules = summarised(rows)
     assert set(table["estimator"]) == {"RDS-II", ADVISED}
     assert recommended(rules) == "good"
@@ -90,7 +95,7 @@ def test_the_rule_with_most_recruits_among_good_estimates_is_recommended() -> No
     assert bad["rmse"] == pytest.approx(np.hypot(0.1, 0.02), abs=0.01)
     assert bad["coverage"] < 0.1
     words = str(Design(DesignSettings(), rows))
-    assert "Use this rule: good. It brings 150 recruits, 50 more than 3 each (50%)" in words
+    assert "Use this rule: good. It brings 150 recruits, 50 more than 2 each (50%)" in words
 
 
 def test_a_few_more_recruits_do_not_make_up_for_a_clear_bias() -> None:
@@ -157,7 +162,7 @@ def test_bad_outcomes_and_strata_are_refused() -> None:
         read_outcome("town=moon", schema)
     assert read_outcome("sex", schema) == ("sex", schema.fields[schema.names.index("sex")].categories[1])
     with pytest.raises(UnknownName, match="no field called 'hiv'"):
-        arms_of(a_fit().planner, schema, 3, ("hiv",), ())
+        arms_of(a_fit().planner, schema, [WhileTheyLast.each(3)], ("hiv",), ())
     with pytest.raises(SettingError, match="fitted for at most 20 coupons"):
         list(design_parts(Model(a_fit()), dataclasses.replace(SMALL, coupons=50)))
 

@@ -32,7 +32,7 @@ def rivals_of(fit, cap: int | None = 3) -> list[Rival]:
     people = a_frontier()
     rules = Rules(budget=12, people=len(people), rounds=2, max_per_person=cap)
     world = fit.world(people)
-    return usual_rivals(fit, world.response, rules, by_rounds(world, rules))
+    return usual_rivals(fit.given, world.response, rules, by_rounds(world, rules))
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,11 @@ class WhileTheyLast:
         total = sum(given.values())
         return cls(tuple(given.get(coupons, 0.0) / total for coupons in range(max(given) + 1)))
 
+    @property
+    def same_for_all(self) -> bool:
+        """Whether everybody gets the same number."""
+        return max(self.chances) == 1.0
+
     def allocate(self, state: State, luck: Luck) -> Allocation:
         drawn = luck.uniforms("number of coupons", len(state.frontier))[0]
         wanted = np.searchsorted(np.cumsum(self.chances[:-1]), drawn, side="right")

@@ -160,7 +160,7 @@ def forecast_by_date(
         return [paths.total for paths in played([ByRule(policy, rules) for policy in policies], luck)]
 
     progress(0.0, note("rivals.choosing"))
-    others = usual_rivals(fit, fit.belief.to_plan_with(), rules, recruits, seed) if rivals is None else rivals
+    others = usual_rivals(fit.given, fit.belief.to_plan_with(), rules, recruits, seed) if rivals is None else rivals
     luck = named_luck(("forecast by date", seed), n_studies)
     part_of = fit.belief.part_of[draw_of_episode(np.arange(n_studies), len(fit.belief))]
     wanted = None if n_wanted is None else max(n_wanted - standing.enrolled, 0)

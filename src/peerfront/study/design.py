@@ -41,6 +41,7 @@ from peerfront.study.design_worlds import (
     TrueNetwork,
     arms_of,
     networks_for,
+    rivals_of,
     widest_field,
 )
 from peerfront.study.model import Model, ShowProgress, load
@@ -162,7 +163,8 @@ def design_parts(
             read_strata(text, networks.schema)  # refuses unknown fields before anything is learned
         progress(0.0, note("design.learning"))
         planner = networks.planner(settings.rules, part_of(progress, 0.0, 0.1))
-        arms = arms_of(planner, networks.schema, settings.max_per_person, strata, settings.randomise)
+        rivals = rivals_of(networks, settings.rules, settings.seed)
+        arms = arms_of(planner, networks.schema, rivals, strata, settings.randomise)
         for arm in arms:
             if arm.columns:
                 arm.strata(first, networks.schema)

@@ -32,6 +32,20 @@ FEW_STUDIES = 20
 """Studies below which nothing is recommended."""
 
 
+_SIMPLE = ("3 each", "2 each", "1 each", "as so far", "threshold")  # rules that need no plan
+
+
+def simple_name(policy: str) -> str:
+    """The name of a simple rule in a design: that of its policy, without settings."""
+    return policy.partition(":")[0]
+
+
+def best_simple(rules: pd.DataFrame) -> "pd.Series[Any]":
+    """The simple rule with the most recruits, which others are compared with; the first rule if there is none."""
+    simple = rules[rules["rule"].isin(_SIMPLE)]
+    return rules.iloc[0] if simple.empty else simple.iloc[int(simple["recruits"].to_numpy().argmax())]
+
+
 def summarised(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Tables by rule and estimator, and by rule alone (with the advised estimator)."""
     advised = rows[rows["advised"].astype(bool)].assign(estimator=ADVISED)
@@ -120,12 +134,12 @@ def recommended(rules: pd.DataFrame) -> str | None:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Which rule to use, compared with the first one and with the plan without restrictions."""
+    """Which rule to use, compared with the best simple rule and with the plan without restrictions."""
 
     rule: str
     recruits: float
     more: float
-    """Recruits compared with the first rule; negative if there are fewer."""
+    """Recruits compared with the best simple rule; negative if there are fewer."""
     bias: float | None
     """The bias of its estimate; None if it is not clear."""
     price: int
@@ -142,7 +156,7 @@ def recommendation(rules: pd.DataFrame) -> Recommendation | None:
     return Recommendation(
         name,
         float(best["recruits"]),
-        float(best["recruits"] - rules.iloc[0]["recruits"]),
+        float(best["recruits"] - best_simple(rules)["recruits"]),
         float(best["bias"]) if is_biased else None,
         max(round(free.iloc[0]["recruits"] - best["recruits"]), 0) if len(free) else 0,
     )

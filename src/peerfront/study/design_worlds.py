@@ -4,13 +4,14 @@ Networks come from assumptions or from a fitted model (`simulation.outcome_netwo
 of the assumptions, or is the fitted model's own.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.baselines.simple_rules import Constant
+from peerfront.baselines.simple_rules import WhileTheyLast
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Progress, Remedy, note
@@ -32,7 +33,7 @@ from peerfront.foundation.settings import (
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlanner, strata_of
 from peerfront.models.belief.belief_world import draw_of_episode
-from peerfront.problem import BranchingWorld, Policy, Rules
+from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, World
 from peerfront.simulation.icpsr22140 import Pool, calibrated
 from peerfront.simulation.network import NetworkWorld, world_of_society
 from peerfront.simulation.outcome_network import (
@@ -46,10 +47,11 @@ from peerfront.simulation.outcome_network import (
     spread_outcome,
 )
 from peerfront.study.artifacts import Fit
-from peerfront.study.design_results import PLAN
+from peerfront.study.design_results import PLAN, simple_name
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import simple_rules
 from peerfront.study.restrictions import Restriction, read_strata
+from peerfront.study.rivals import by_rounds, usual_rivals
 from peerfront.study.study_sample import MOST_STRATA
 
 
@@ -142,6 +144,15 @@ class Networks(Protocol):
 
     @property
     def schema(self) -> Schema: ...
+    @property
+    def given(self) -> Mapping[int, int]:
+        """How many people had each number of coupons so far."""
+        ...
+
+    def world(self) -> World:
+        """The world that plans and thresholds are made in."""
+        ...
+
     def draw(self, number: int) -> TrueNetwork: ...
     def planner(self, rules: Rules, progress: Progress) -> Planner: ...
 
@@ -176,15 +187,22 @@ class AssumedNetworks:
         has = society.covariates[:, place] == schema.fields[place].code_of[YES]
         return TrueNetwork(world_of_society(society, willing), has)
 
+    @property
+    def given(self) -> Mapping[int, int]:
+        return {}
+
+    def world(self) -> World:
+        world = self.draw(0).world
+        first = Pool(world.society.covariates)
+        return BranchingWorld("assumed", world.schema, world.response, world.offspring, first)
+
     def planner(self, rules: Rules, progress: Progress) -> Planner:
         from peerfront.gfp.policy_iteration import learn_by_policy_iteration
 
-        world = self.draw(0).world
-        first = Pool(world.society.covariates)
-        planned = BranchingWorld("assumed", world.schema, world.response, world.offspring, first)
+        planned = self.world()
         how = FitSettings(budget=rules.budget, rounds=rules.rounds, effort=self.effort, seed=self.seed)
         learned = learn_by_policy_iteration(
-            planned, rules, 1.0, simple_rules(world.response, rules), how.learning_for(rules.people), progress
+            planned, rules, 1.0, simple_rules(planned.response, rules), how.learning_for(rules.people), progress
         )
         return learned.planner
 
@@ -220,6 +238,13 @@ class ModelNetworks:
         if not 0 < has.sum() < len(has):
             raise SettingError("design.outcome_for_all_or_none", people=self.people, having=int(has.sum()))
         return TrueNetwork(world_of_society(society, response), has)
+
+    @property
+    def given(self) -> Mapping[int, int]:
+        return self.fit.given
+
+    def world(self) -> World:
+        return self.fit.world(Frontier.of(self.draw(0).world.society.covariates))
 
     def planner(self, rules: Rules, progress: Progress) -> Planner:
         if rules.budget > self.fit.planner.budget:
@@ -288,7 +313,7 @@ class Arm:
     @property
     def is_constant(self) -> bool:
         """Whether everybody gets the same number: then there is one stratum, unless columns form some."""
-        return isinstance(self.policy, Constant)
+        return isinstance(self.policy, WhileTheyLast) and self.policy.same_for_all
 
     def strata(self, network: TrueNetwork, schema: Schema) -> tuple[NDArray[np.int64], tuple[str, ...]]:
         """The stratum of every member of the network, and the names of the strata."""
@@ -299,25 +324,28 @@ class Arm:
         return strata_of(codes, self.columns), Restriction(schema, names).strata(codes)[1]
 
 
-def arms_of(
-    planner: Planner, schema: Schema, most: int, strata: tuple[str, ...], randomise: tuple[float, ...]
-) -> list[Arm]:
-    """Constant coupons, the plan, and the plan within every restriction; restricted plans give everybody at least 1.
+def rivals_of(networks: Networks, rules: Rules, seed: int) -> list[Policy]:
+    """Simple rules to compare the plan with; the first gives everybody the same number."""
+    world = networks.world()
+    rivals = usual_rivals(networks.given, world.response, rules, by_rounds(world, rules), seed)
+    return [rival.policy for rival in rivals]
 
-    Constant coupons are tried with recorded strata, too: people who bring more bias estimates just as coupons do.
+
+def arms_of(
+    planner: Planner, schema: Schema, rivals: Sequence[Policy], strata: tuple[str, ...], randomise: tuple[float, ...]
+) -> list[Arm]:
+    """Simple rules, the plan, and the plan within every restriction; restricted plans give everybody at least 1.
+
+    The first rule is tried with recorded strata, too: people who bring more bias estimates just as coupons do.
     """
     one_each = replace(planner, least_per_person=1)
-    each = min(3, most)
-    arms = [
-        Arm(f"{each} each", Constant(each)),
-        Arm(PLAN, planner),
-        Arm(f"{PLAN}, at least 1 each", one_each),
-    ]
+    arms = [Arm(simple_name(rival.name), rival) for rival in rivals]
+    arms += [Arm(PLAN, planner), Arm(f"{PLAN}, at least 1 each", one_each)]
     within = []
     for text in strata:
         names = read_strata(text, schema)
         within.append((" x ".join(names), tuple(schema.names.index(name) for name in names)))
-    arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", Constant(each), columns) for name, columns in within]
+    arms[1:1] = [Arm(f"{arms[0].name}, {name} kept", arms[0].policy, columns) for name, columns in within]
     arms += [Arm(f"within {name}", RestrictedPlanner(one_each, columns), columns) for name, columns in within]
     arms += [Arm(f"{100 * chance:g}% random", RestrictedPlanner(one_each, (), chance)) for chance in randomise]
     arms += [

@@ -156,7 +156,7 @@ def forecast(
     progress(0.0, note("rivals.choosing"))
     if nothing:
         rivals = ()
-    others = usual_rivals(fit, world.response, rules, by_rounds(world, rules), seed) if rivals is None else rivals
+    others = usual_rivals(fit.given, world.response, rules, by_rounds(world, rules), seed) if rivals is None else rivals
     luck = named_luck(("forecast", seed), n_episodes)
     part_of = fit.belief.part_of[draw_of_episode(np.arange(n_episodes), len(fit.belief))]
     weights = fit.belief.weights

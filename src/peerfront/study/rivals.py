@@ -19,7 +19,6 @@ from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.gfp.backup import Tables
 from peerfront.gfp.blocks import majorants
 from peerfront.problem import Policy, Rules, World, rollouts
-from peerfront.study.artifacts import Fit
 
 Whole = NDArray[np.int64]
 Play = Callable[[Sequence[Policy], Luck], Sequence[Whole]]
@@ -40,19 +39,24 @@ class Rival:
     """Whether it is what this study has done so far."""
 
 
-def usual_rivals(fit: Fit, response: CouponGains, rules: Rules, play: Play, seed: int = 0) -> list[Rival]:
-    """3, 2 and 1 coupons each (or as the cap allows), what the study has done so far, and the tuned threshold."""
-    cap = rules.max_per_person or max(_MOST_EACH, *fit.given)
+def usual_rivals(
+    so_far: Mapping[int, int], response: CouponGains, rules: Rules, play: Play, seed: int = 0
+) -> list[Rival]:
+    """3, 2 and 1 coupons each (or as the cap allows), what the study has done so far, and the tuned threshold.
+
+    `so_far` says how many people had each number of coupons; empty before a study starts.
+    """
+    cap = rules.max_per_person or max([_MOST_EACH, *so_far])
     given: dict[int, int] = {}
-    for coupons, people in fit.given.items():
+    for coupons, people in so_far.items():
         given[min(coupons, cap)] = given.get(min(coupons, cap), 0) + people
-    practice = WhileTheyLast.drawn_from(given)
+    practice = WhileTheyLast.drawn_from(given) if given else None
     rivals = []
     for coupons in range(min(_MOST_EACH, cap), 0, -1):
         same = WhileTheyLast.each(coupons)
         code = "rivals.each_so_far" if same == practice else "rivals.each"
         rivals.append(Rival(note(code, coupons=n_coupons(coupons)), same, same == practice))
-    if not any(rival.is_practice for rival in rivals):
+    if practice is not None and not any(rival.is_practice for rival in rivals):
         same_for_all = note("rivals.each_so_far", coupons=n_coupons(max(given)))
         rivals.append(Rival(note("rivals.so_far") if len(given) > 1 else same_for_all, practice, True))
     best = tuned_threshold(response, rules, play, seed)

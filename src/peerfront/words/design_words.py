@@ -14,6 +14,7 @@ from peerfront.study.design_results import (
     LEAST_COVERAGE,
     MOST_ERROR,
     acceptable,
+    best_simple,
     recommendation,
     recommended,
 )
@@ -32,11 +33,10 @@ _GREY = "#999999"
 def design_lines(design: "Design") -> list[Text]:
     """What each rule brings and costs, and which one to use."""
     rules, table = design.rules, design.table
-    first = rules.iloc[0]
-    if "rmse" not in rules or not np.isfinite(first.get("rmse", np.nan)):
+    if "rmse" not in rules or not np.isfinite(rules.iloc[0].get("rmse", np.nan)):
         return [warn("The studies were too small to estimate anything. Give more coupons, or people who bring more.")]
-    lines = [_rule_line(row, first) for row in rules.to_dict("records")]
-    plain = table[(table["estimator"] == RDS_II) & (table["rule"] != first["rule"])]
+    lines = [_rule_line(row, best_simple(rules)) for row in rules.to_dict("records")]
+    plain = table[(table["estimator"] == RDS_II) & (table["rule"] != rules.iloc[0]["rule"])]
     if len(plain):
         worst = plain.iloc[int(plain["bias"].abs().to_numpy().argmax())]
         lines.append(
@@ -73,7 +73,7 @@ def _rule_line(row: Mapping[Any, Any], first: "pd.Series[Any]") -> Text:
 
 
 def _advice(rules: pd.DataFrame) -> Iterator[Text]:
-    studies, best, first = int(rules["studies"].min()), recommendation(rules), rules.iloc[0]
+    studies, best, first = int(rules["studies"].min()), recommendation(rules), best_simple(rules)
     if studies < FEW_STUDIES:
         yield warn(
             "{studies} studies are too few to recommend a rule; play at least {few}, better 200.",

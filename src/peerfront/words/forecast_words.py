@@ -1,6 +1,6 @@
 """Forecasts by rounds in words: sentences and tables."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from peerfront.foundation.messages import Remedy
@@ -175,25 +175,17 @@ def gain_lines(gains: Gains) -> list[Text]:
 
 def policies_table(forecast: "Forecast | DateForecast") -> ResultTable:
     """The plan beside its rivals."""
-    columns: dict[str, tuple[Text, Callable[[float], object]]] = {
-        "reaches_target": (say("target"), percent),
-        "dies_out": (say("dies out"), percent),
-        "unused": (say("issued, not used"), "{:.1f}".format),
-        "never_issued": (say("never issued"), "{:.1f}".format),
-    }
-    there = [name for name in columns if name in forecast.summary]
-    if not forecast.still_wanted:
-        there.remove("reaches_target")
+    chances = {"reaches_target": say("target"), "dies_out": say("dies out")}
+    there = [name for name in chances if name in forecast.summary and (forecast.still_wanted or name == "dies_out")]
     leads = [gain.lead for gain in forecast.gains.each]
-    interval = "{:+.1f} ({:+.1f} - {:+.1f})".format
-    gains = ["", *(interval(lead.mean, lead.low, lead.high) for lead in leads)]
+    gains = ["", *(f"{lead.mean:+.1f} ({lead.low:+.1f} - {lead.high:+.1f})" for lead in leads)]
     rows = tuple(
         (
             row["described"], f"{row['recruits']:.1f}", band_text(row["p10"], row["p90"]),
-            *(columns[name][1](row[name]) for name in there), gain,
+            *(percent(row[name]) for name in there), gain,
         )
         for row, gain in zip(forecast.summary.to_dict("records"), gains, strict=True)
     )  # fmt: skip
-    shown = (columns[name][0] for name in there)
+    shown = (chances[name] for name in there)
     headings = (say("rule"), say("recruits"), say("8 of 10"), *shown, say("the plan's gain (95%)"))
     return ResultTable(say("The plan and simple rules"), headings, rows)
