@@ -75,10 +75,12 @@ def test_numbers_of_the_table_are_the_models() -> None:
     fit = small_fit().fit
     frontier, _ = some_people(10)
     sheet = plan_coupons(fit, frontier, PlanOrder(25, rounds_left=3))
-    survival = fit.planner.gains(frontier.covariates, 3)
-    for row, chances in zip(sheet.table.itertuples(), survival, strict=True):
-        assert row.expected_now == pytest.approx(chances[: row.coupons].sum(), abs=1e-3)
-        assert row.chance_used == " ".join(f"{chance:.0%}" for chance in chances[: row.coupons])
+    gains = fit.planner.gains(frontier.covariates, 3)
+    for row, added in zip(sheet.table.itertuples(), gains, strict=True):
+        assert row.expected_now == pytest.approx(added[: row.coupons].sum(), abs=1e-3)
+        chances = [int(chance[:-1]) / 100 for chance in row.chance_used.split()]
+        assert chances == sorted(chances, reverse=True), "two coupons are used no more often than one of them"
+        assert sum(chances) == pytest.approx(row.expected_now, abs=0.02)
     together = sheet.table["expected_now"].sum() + sheet.table["expected_later"].sum()
     assert together == pytest.approx(sheet.promised, abs=0.02)
 

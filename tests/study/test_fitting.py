@@ -189,7 +189,7 @@ def test_too_small_a_study_is_refused_with_what_can_be_said() -> None:
     lonely = tiny_table(20)
     lonely["own.coupon"] = ""
     study = study_from_table(lonely)
-    with pytest.raises(DataFileError, match="nobody's recruiter is known.*0 of 60 coupons were used"):
+    with pytest.raises(DataFileError, match="nobody has come yet with a coupon .*0 of 60 coupons were used"):
         fit_study(study, guess_schema(study).schema, FitSettings(budget=10))
 
 

@@ -21,7 +21,8 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Message, Progress, Remedy, n_people, note, warning
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.belief_fit import Counts, learned_belief
+from peerfront.models.belief.belief_fit import Counts, learned_belief, log_evidence
+from peerfront.models.belief.prior import Prior
 from peerfront.models.offspring.generator_choice import QUICK_RIVALS, OffspringChoice, fit_offspring
 from peerfront.models.pooling import Pooled
 from peerfront.models.returns.coupons_seen import count_chances
@@ -41,6 +42,7 @@ LARGEST = 10_000
 """People and pairs that models are fitted to; of a larger study as many are drawn at random."""
 _NAMED = 3  # columns that a message names
 _CHECKED_DRAWS = 50
+_TIMES_AS_LIKELY = 20  # times as likely by the usual prior: then the counts speak against the user's own
 
 
 # What is fitted to ---------------------------------------------------------------------------------------------------
@@ -201,6 +203,17 @@ def check_gain(data: FitData, settings: FitSettings, allowed: Vetted | None) -> 
             accept=Remedy("accept_gain", True),
         )
     return [warning("implausible_gain.accepted", reason=reason)]
+
+
+def check_prior(data: FitData, settings: FitSettings) -> list[Message]:
+    """Warn if the counts are far less likely by the user's own prior than by the usual one."""
+    if settings.prior_belief is None:
+        return []
+    counts = counts_of(data.learned_from).private()
+    lost = log_evidence(counts, Prior()) - log_evidence(counts, settings.prior)
+    if lost <= np.log(_TIMES_AS_LIKELY):
+        return []
+    return [warning("evidence.against_prior", times=_TIMES_AS_LIKELY, prior=Remedy("prior_belief", "FILE"))]
 
 
 def fitted_offspring(

@@ -39,7 +39,15 @@ from peerfront.problem import BranchingWorld, Policy, ResponseModel, Rules
 from peerfront.study.artifacts import Fit, fingerprint, planned_stories, value_response
 from peerfront.study.earlier_studies import Help
 from peerfront.study.findings import Findings
-from peerfront.study.fit_models import LARGEST, FitData, check_gain, fitted_belief, fitted_offspring, prepared
+from peerfront.study.fit_models import (
+    LARGEST,
+    FitData,
+    check_gain,
+    check_prior,
+    fitted_belief,
+    fitted_offspring,
+    prepared,
+)
 from peerfront.study.fit_settings import AUTO, FitSettings
 
 if TYPE_CHECKING:
@@ -95,6 +103,7 @@ def _fitted(
     data = prepared(study, schema, settings, prior, planned)
     data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.1, note("progress.how_many")))
     notes = [*([] if allowed is None else allowed.notes), *check_gain(data, settings, allowed)]
+    notes += check_prior(data, settings)
     offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))
     value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.99))
     findings = Findings(

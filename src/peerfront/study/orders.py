@@ -245,6 +245,7 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
     counts = fit.scores.get("fit_of_counts", {})
     if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
         notes.append(warning("evidence.misfit"))
+    notes += [each for each in fit.messages if each.code == "evidence.against_prior"]
     fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
     if fewest > 1:
         notes.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))

@@ -65,7 +65,7 @@ def plan_coupons(
     kinds = alike(frontier.covariates, plan.allocation.coupons)
     tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
     facts = Facts.of(fit, planner, task, plan, kinds, tables)
-    table = _table(people, kinds, tables.gains, facts.later, reasons_of(facts))
+    table = _table(people, kinds, tables.gains, _chances_used(planner, kinds), facts.later, reasons_of(facts))
     table.insert(5, "decided_by", decision.decided_by)
     table.insert(6, "probability", decision.probability.round(6))
     restriction = restriction_of(order, fit.schema)
@@ -110,7 +110,8 @@ def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
     order, why = task.order, task.nothing_because
     assert why is not None, "otherwise something is planned"
     alike_all = Kinds(np.zeros((1, 1), np.int64), np.zeros(len(people), np.int64), np.array([len(people)]))
-    table = _table(people, alike_all, np.zeros((1, 1)), np.zeros(1), [Reason(ReasonCode.NOTHING, because=why.code)])
+    reasons = [Reason(ReasonCode.NOTHING, because=why.code)]
+    table = _table(people, alike_all, np.zeros((1, 1)), [""], np.zeros(1), reasons)
     left = fit.rules.rounds if order.rounds_left is None else order.rounds_left
     curve = pd.DataFrame({"spend": [0], "value": [0.0]})
     table.insert(5, "decided_by", BY_PLAN)
@@ -125,14 +126,17 @@ def _provenance(fit: Fit) -> dict[str, Any]:
     return {"study": study, "model_fingerprint": fit.fingerprint, "warnings": fit.warnings}
 
 
-def _table(people: Sequence[str], kinds: Kinds, gains: Array, later: Array, reasons: Sequence[Reason]) -> pd.DataFrame:
-    """One row per person; gains, `later` and `reasons` are by kind (of answers and coupons)."""
+def _table(
+    people: Sequence[str],
+    kinds: Kinds,
+    gains: Array,
+    chances: Sequence[str],
+    later: Array,
+    reasons: Sequence[Reason],
+) -> pd.DataFrame:
+    """One row per person; what else is given is by kind (of answers and coupons)."""
     coupons, kind = kinds.rows[:, -1], kinds.kind
     used = np.where(np.arange(gains.shape[1]) < coupons[:, None], gains, 0.0)
-    chances = [
-        " ".join(f"{chance:.0%}" for chance in _padded(row, count))
-        for row, count in zip(gains, coupons.tolist(), strict=True)
-    ]
     return pd.DataFrame(
         {
             "person": pd.Series(list(people), dtype=object),
@@ -151,9 +155,16 @@ def _objects(values: Sequence[object]) -> NDArray[np.object_]:
     return column
 
 
-def _padded(row: Array, count: int) -> list[float]:
-    """Chances of `count` coupons; 0 for coupons beyond the table."""
-    return [*row[:count].tolist(), *([0.0] * (count - len(row)))]
+def _chances_used(planner: Planner, kinds: Kinds) -> list[str]:
+    """The chance that one, two, ... of somebody's coupons are used, by kind (of answers and coupons)."""
+    people, coupons = kinds.rows[:, :-1].astype(np.int16), kinds.rows[:, -1]
+    chances = [""] * len(coupons)
+    for number in np.unique(coupons[coupons > 0]).tolist():
+        own = np.flatnonzero(coupons == number)
+        counts = sum(story.weight * story.response.counts(people[own], number)[:, 1:] for story in planner.stories)
+        for place, row in zip(own.tolist(), np.cumsum(np.fliplr(counts), axis=1), strict=True):
+            chances[place] = " ".join(f"{chance:.0%}" for chance in row[::-1])
+    return chances
 
 
 def _reason_in_stratum(coupons: int, stratum: str, decided_by: str) -> Reason:

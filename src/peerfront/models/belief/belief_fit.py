@@ -245,7 +245,7 @@ class Draws:
 
 def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
     """Draw from the posterior."""
-    spreads = prior.spread if problem.waves else (prior.spread[0],)
+    spreads = prior.spread if problem.waves else ((prior.spread[0][0], 1.0),)
     grid = list(product(prior.views(problem.most), prior.limited, prior.spur, spreads))
     theta = np.zeros(problem.most + len(problem.deviation))
     fitted, logs = [], []
@@ -323,6 +323,11 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
         effective=drawn.effective,
         gains=gains,
     )
+
+
+def log_evidence(counts: Counts, prior: Prior) -> float:
+    """Log marginal likelihood of the counts, everybody alike."""
+    return draws_of(problem_of(counts, (), prior), prior, 1, 0).log_evidence
 
 
 def _evidence(problem: Problem, shape: tuple[float, float, float], prior: Prior) -> float:
