@@ -70,7 +70,8 @@ RESPONSE = Annotated[
     str,
     text(
         "STORY",
-        "What a coupon is believed to do: average (over what the study leaves open), capacity (one coupon works almost "
+        "What a coupon is believed to do: average (over what the study leaves open; where counts contradict the model, "
+        "everybody gets the usual number), belief (the average whatever the counts), capacity (one coupon works almost "
         "as well as three), per_coupon (each coupon is used on its own) or motivate (three are needed).",
     ),
 ]

@@ -144,8 +144,8 @@ def forecast_by_date(
     planner = ordered_planner(fit, task)
     rules = task.rules
     plan: DayPolicy = PlanByDate(planner, times, rules, planning_days, standing.valid_days)
-    restriction = restriction_of(order, fit.schema)
-    if restriction.is_any:  # plans within strata do not look at open coupons
+    restriction = restriction_of(order, fit)
+    if restriction.is_any or restriction.usual:  # such plans do not look at open coupons
         plan = ByRule(restriction.policy(planner), rules)
     if order.round_cap == 0:
         plan, rivals = ByRule(Constant(0), rules), ()

@@ -26,9 +26,9 @@ from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import FloorTask, floor_task, read_floors
-from peerfront.study.orders import Task
-from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
-from peerfront.study.stories import AVERAGE, can_be_simulated
+from peerfront.study.orders import AVERAGE, BELIEF, Task
+from peerfront.study.restrictions import Restriction, UsualNumber, draw_within, planned_within, restriction_of
+from peerfront.study.stories import can_be_simulated
 from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors, unequal_groups
 
 BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
@@ -66,7 +66,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     state, order = task.state, task.order
     if order.learn is not None and order.at_least:
         raise SettingError("orders.random_and_floors", random=Remedy("learn", True), floors=Remedy("at_least"))
-    restriction = restriction_of(order, fit.schema)
+    restriction = restriction_of(order, fit)
     people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
     floors = floor_task(
         read_floors(order.at_least, fit.schema),
@@ -89,7 +89,10 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
     planned, everybody = plan, tables.take(kinds.kind)
     concave = majorants(everybody)[0] if floors.floors and rises(everybody) else everybody
-    if order.spend is not None:
+    if restriction.usual:
+        policy = UsualNumber(planner, restriction.usual)
+        planned = handed_out(policy.in_order(state, _in_order(plan, tables, kinds)).coupons)
+    elif order.spend is not None:
         planned = handed_out(_exactly(order.spend, planner, task, plan, everybody))
         notes.append(_cost_of_spend(order.spend, plan))
     elif soon := _as_good_now(plan):
@@ -140,7 +143,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     design: Design | None = None
     if order.learn is not None and state.rounds_left == 1:
         notes.append(note("learning.last_round"))
-    elif _may_find_out(fit, task):
+    elif not restriction.usual and _may_find_out(fit, task):
         worths = _worths(fit, planner, task, planned)
         design = _best_design(worths, order.learn)
         if design is not None:
@@ -315,7 +318,7 @@ def _may_find_out(fit: Fit, task: Task) -> bool:
     """Whether numbers by lot are considered: if the order asks, or if everybody has had the same number so far."""
     order, stories = task.order, fit.scores.get("coupon_stories", {})
     if order.learn is None:
-        plain = not order.at_least and order.spend is None and order.response == AVERAGE
+        plain = not order.at_least and order.spend is None and order.response in (AVERAGE, BELIEF)
         same = bool(stories.get("same_coupons")) and not stories.get("pinned")
         return (
             plain

@@ -10,14 +10,13 @@ import pandas as pd
 
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
-from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes, kinds_of
 from peerfront.foundation.messages import Message, Remedy, n_coupons, note, warning
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.stored import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
 from peerfront.gfp.planner import Planner
-from peerfront.models.belief.belief import Array, Belief, BeliefResponse
+from peerfront.models.belief.belief import Array, Belief, Misfit
 from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.finite_population import QUANTILES
 from peerfront.models.model_diagnostics import CapacityReport, response_report, share_interval
@@ -29,8 +28,6 @@ from peerfront.study.fit_models import counts_of
 from peerfront.study.orders import beyond_shown
 from peerfront.study.reasons import MIN_EFFECT_TO_MENTION, chance_if
 
-MISFIT = 0.01
-"""p-value of the counts below which the model is said not to fit."""
 CLEARLY = 2.0
 """Standard errors that chance does not explain."""
 _FEWEST_SIZES = 50  # fewest answers to "how many do you know" of which quantiles are saved
@@ -140,6 +137,7 @@ class Findings:
                 for name, own in parts.items()
             ],
             "evidence": self.evidence,
+            "misfits": [rounded_misfit(each) for each in sorted(self.belief.misfits, key=lambda each: each.chance)],
         }
 
     @property
@@ -173,7 +171,9 @@ class Findings:
             if own.sum() < _FEWEST_OTHERS or (~own).sum() < _FEWEST_OTHERS:
                 continue
             others = learned_belief(counts_of(history.part(rows[~own], np.zeros(0, np.int64))), draws=_EVIDENCE_DRAWS)
-            low, high = _would_bring(others, history.part(rows[own], np.zeros(0, np.int64)), number)
+            exposure, rng = history.exposure_of(rows[own]), named_generator("evidence", number)
+            would = others.would_bring(history.referrers[rows[own]], number, exposure, rng)
+            low, high = np.quantile(would, [0.1, 0.9])
             lines.append(
                 {
                     "coupons": number,
@@ -181,7 +181,6 @@ class Findings:
                     "brought": rounded_count(int((recruits[own] > 0).sum())),
                     "low": rounded_count(round(low)),
                     "high": rounded_count(round(high)),
-                    "outside": bool((recruits[own] > 0).sum() < low or (recruits[own] > 0).sum() > high),
                 }
             )
         return lines
@@ -202,7 +201,7 @@ class Findings:
 
     def messages(self) -> list[Message]:
         """Notes and warnings for users of this fit."""
-        parts = [*self._columns(), *self._about_data(), *self._misfits(), *self._about_coupons()]
+        parts = [*self._columns(), *self._about_data(), *self._about_coupons()]
         parts.append(rule_against_plans(self.value))
         return [each for each in parts if each is not None]
 
@@ -224,10 +223,6 @@ class Findings:
             why = self.undated
             messages.append(note("fits.all_finished") if why is None else note("fits.all_finished_because", why=why))
         return messages
-
-    def _misfits(self) -> list[Message]:
-        p_value = self.report.p_value
-        return [warning("fits.misfit", chance=_rarely(p_value))] if p_value < MISFIT else []
 
     def _about_coupons(self) -> list[Message | None]:
         """Warnings about numbers of coupons that only a few people had."""
@@ -252,11 +247,6 @@ class Findings:
             **({} if self.help is None else {"earlier_studies": self.help.scores()}),
             "coupon_stories": self.coupon_stories,
             "all_used": self.all_used,
-            "fit_of_counts": {
-                "chi_square": round(self.report.chi_square),
-                "degrees": self.report.degrees,
-                "p_value": round(self.report.p_value, 3) if np.isfinite(self.report.p_value) else None,
-            },
             "offspring": self.offspring.scores(),
             "coupon_use": rounded_use(self.calibration),
             "fields": list(self.belief.fields),
@@ -283,20 +273,6 @@ def _interval(recruits: Array) -> dict[str, list[float]]:
     return {name: [round(float(number), 2) for number in row] for name, row in rows.items()}
 
 
-def _would_bring(belief: Belief, history: History, coupons: int) -> tuple[float, float]:
-    """How many of these people would bring somebody with this number of coupons: the 80% band of a belief."""
-    exposure = history.exposure_of(np.arange(len(history.coupons)))
-    rng = named_generator("evidence", coupons)
-    numbers = []
-    for draw in range(len(belief)):
-        chances = BeliefResponse(belief.part([draw])).counts(history.referrers, coupons)
-        if exposure is not None:
-            chances = thinned_counts(chances, exposure)
-        numbers.append(float((rng.random(len(chances)) < 1.0 - chances[:, 0]).sum()))
-    low, high = np.quantile(numbers, [0.1, 0.9])
-    return float(low), float(high)
-
-
 def _value_scores(report: ValueReport) -> dict[str, Any]:
     """What the plans and the best simple rule bring in simulations."""
     plans, rule = report.best_planner, next((each for each in report.candidates if not each.is_planner), None)
@@ -309,13 +285,15 @@ def _value_scores(report: ValueReport) -> dict[str, Any]:
     }
 
 
+def rounded_misfit(misfit: Misfit) -> dict[str, Any]:
+    """A misfit as a saved model may state it: counts to the nearest five."""
+    counts = {name: rounded_count(getattr(misfit, name)) for name in ("people", "brought", "low", "high")}
+    return {"coupons": misfit.coupons, "last_wave": misfit.last_wave, **counts}
+
+
 def about(count: int) -> Message:
     """A count as a saved model may state it: to the nearest five."""
     return note("fits.about", count=rounded_count(count)) if count >= FEWEST else note("fits.fewer_than_five")
-
-
-def _rarely(p_value: float) -> Message:
-    return note("fits.in_cases", share=p_value) if p_value >= 0.001 else note("fits.in_hardly_any_case")
 
 
 def field_effects(planner: Planner, people: Codes) -> list[dict[str, Any]]:

@@ -149,7 +149,7 @@ def forecast(
     task.check_study_goes_on()
     rules, nothing = task.rules, task.nothing_because
     world = fit.world(frontier)
-    restriction = restriction_of(order, fit.schema)
+    restriction = restriction_of(order, fit)
     if restriction.fields:
         restriction.strata(frontier.covariates)  # refuses too many strata before anything is simulated
     planner: Policy = Constant(0) if nothing else restriction.policy(ordered_planner(fit, task))

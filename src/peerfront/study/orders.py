@@ -3,6 +3,7 @@
 This is the only place where an order is checked and becomes `Rules`; sheet, forecast and report all start here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +26,8 @@ from peerfront.problem.state import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.study.artifacts import Fit
 
 AUTO = "auto"
-RESPONSES = ("average", "capacity", "per_coupon", "motivate")
-_MISFIT = 0.01  # with a smaller p-value of the counts, totals are called rough
+AVERAGE, BELIEF = "average", "belief"
+RESPONSES = (AVERAGE, BELIEF, "capacity", "per_coupon", "motivate")
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
 
@@ -52,8 +53,8 @@ class PlanOrder:
     reserve: int = 0
     """Coupons of the budget to keep back for good: neither this round nor a later one may use them."""
     response: str = "average"
-    """What a coupon is believed to do: average (over the whole belief), or one of its parts: capacity, per_coupon,
-    motivate."""
+    """What a coupon is believed to do: average (over the whole belief, but the usual number where counts contradict
+    it), belief (the average whatever the counts), or one of its parts: capacity, per_coupon, motivate."""
     at_least: tuple[str, ...] = ()
     """Floors by group, such as "district=East:0.2": at least this share of everybody's mean coupons per person."""
     learn: float | str | None = None
@@ -198,7 +199,8 @@ def task_of(fit: Fit, frontier: Frontier, order: PlanOrder) -> Task:
         raise SettingError("orders.least_above_most", least=order.min_per_person, most=n_coupons(most))
     left = fitted.rounds if order.rounds_left is None else order.rounds_left
     rules = Rules(order.available, len(frontier), max(left, 1), most, cap or None)  # `nothing_because` reports zeros
-    task = Task(order, State(order.available, frontier, rules=rules), tuple(_notes(fit, len(frontier), left, most)))
+    notes = tuple(_notes(fit, order, len(frontier), left, most))
+    task = Task(order, State(order.available, frontier, rules=rules), notes)
     if order.spend is not None and order.spend > task.spendable:
         raise SettingError("orders.spend_too_large", spend=n_coupons(order.spend), most=task.spendable)
     needed = order.min_per_person * len(frontier)
@@ -222,7 +224,24 @@ def _can_be_simulated(rules: Rules, n_waiting: int) -> bool:
     return smaller_problem(replace(rules, people=n_waiting)).people <= _MOST_SIMULATED
 
 
-def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[Message]:
+def usual_instead(fit: Fit, order: PlanOrder) -> int:
+    """The study's usual number of coupons, if the plan falls back to it because counts contradict the belief; else 0.
+
+    An order that says by itself how numbers come about is followed.
+    """
+    stories = fit.scores.get("coupon_stories", {})
+    by_itself = order.strata or order.randomise or order.at_least or order.learn is not None or order.spend is not None
+    return int(stories["usual"]) if stories.get("misfits") and order.response == AVERAGE and not by_itself else 0
+
+
+def contradiction(misfit: Mapping[str, Any]) -> Message:
+    """What people with one number of coupons brought, and what the model expects nevertheless."""
+    code = "evidence.contradicted_lately" if misfit["last_wave"] else "evidence.contradicted"
+    values = {name: misfit[name] for name in ("people", "brought", "low", "high")}
+    return note(code, coupons=n_coupons(misfit["coupons"]), **values)
+
+
+def _notes(fit: Fit, order: PlanOrder, n_waiting: int, rounds_left: int, max_per_person: int | None) -> list[Message]:
     """Where a task goes beyond what the model was fitted for, or what its study shows."""
     fitted, notes = fit.rules, []
     most_rounds = fit.planner.rounds
@@ -242,11 +261,13 @@ def _notes(fit: Fit, n_waiting: int, rounds_left: int, max_per_person: int | Non
     beyond = beyond_shown(fit.most_shown, max_per_person)
     if beyond is not None:
         notes.append(beyond)
-    counts = fit.scores.get("fit_of_counts", {})
-    if (counts.get("p_value") or 1.0) < _MISFIT or counts.get("p_value") == 0.0:
-        notes.append(warning("evidence.misfit"))
+    stories = fit.scores.get("coupon_stories", {})
+    for misfit in stories.get("misfits", [])[:1]:
+        usual, anyway = usual_instead(fit, order), Remedy("response", BELIEF)
+        code = "evidence.usual_instead" if usual else "evidence.misfit"
+        notes.append(warning(code, found=contradiction(misfit), usual=usual, anyway=anyway))
     notes += [each for each in fit.messages if each.code == "evidence.against_prior"]
-    fewest = fit.scores.get("coupon_stories", {}).get("shown", [1])[0]
+    fewest = stories.get("shown", [1])[0]
     if fewest > 1:
         notes.append(warning("evidence.fewer_coupons", coupons=n_coupons(fewest)))
     if fit.scores.get("all_used"):

@@ -68,12 +68,14 @@ def plan_coupons(
     table = _table(people, kinds, tables.gains, _chances_used(planner, kinds), facts.later, reasons_of(facts))
     table.insert(5, "decided_by", decision.decided_by)
     table.insert(6, "probability", decision.probability.round(6))
-    restriction = restriction_of(order, fit.schema)
+    restriction = restriction_of(order, fit)
     if decision.stratum:
         table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
         reasons = zip(table["coupons"].tolist(), decision.stratum, decision.decided_by.tolist(), strict=True)
         table["reason"] = _objects([_reason_in_stratum(*each) for each in reasons])
-    elif (decision.decided_by != BY_PLAN).any():
+    elif restriction.usual:
+        table["reason"] = _objects([Reason(ReasonCode.USUAL, coupons) for coupons in table["coupons"].tolist()])
+    if not decision.stratum and (decision.decided_by != BY_PLAN).any():
         draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
         table["reason"] = _objects([_with_draw(*each, bool(decision.learning)) for each in draws])
     curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)

@@ -43,6 +43,8 @@ class ReasonCode(StrEnum):
     """The number was drawn with the chances of everybody in the stratum."""
     RANDOM = "random"
     """Drawn at random, so that estimates from the study stay possible."""
+    USUAL = "usual"
+    """Counts contradict the belief, and everybody gets the usual number while coupons last."""
     SAME_FOR_ALL = "same_for_all"
     """The study is too small to tell people apart."""
     SAME_FOR_ALL_LOT = "same_for_all_lot"

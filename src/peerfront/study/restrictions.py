@@ -1,8 +1,9 @@
-"""Plans that keep the study's own estimates valid: coupons that differ only between strata, and random numbers.
+"""Plans within limits: coupons that differ only between strata and random numbers, which keep the study's own estimates
+valid; and the usual number for everybody.
 
 An order may say by which fields coupons may differ (strata district+gender), and the least chance that everybody has of
 each number (randomise 0.1). This module reads these, plans within them, draws, and computes their cost in recruits by
-simulating the study with and without them.
+simulating the study with and without them. Where counts contradict the belief, plans fall back to the usual number.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +21,9 @@ from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import Lottery, person_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restricted_plan, strata_of
-from peerfront.problem import Allocation, Policy, rollout
+from peerfront.problem import Allocation, Policy, State, rollout
 from peerfront.study.artifacts import Fit
-from peerfront.study.orders import PlanOrder, Task
+from peerfront.study.orders import PlanOrder, Task, usual_instead
 from peerfront.study.stories import SheetFirst, can_be_simulated
 from peerfront.study.study_sample import MOST_STRATA
 
@@ -37,9 +38,12 @@ class Restriction:
     schema: Schema
     fields: tuple[str, ...] = ()
     chance: float = 0.0
+    usual: int = 0
+    """The number that everybody gets while coupons last, because counts contradict the belief; 0 if they do not."""
 
     @property
     def is_any(self) -> bool:
+        """Whether the order restricts the plan."""
         return bool(self.fields) or self.chance > 0.0
 
     @property
@@ -50,8 +54,10 @@ class Restriction:
     def label_text(self) -> str:
         return " x ".join(self.fields)
 
-    def policy(self, planner: Planner) -> Planner | RestrictedPlanner:
+    def policy(self, planner: Planner) -> "Planner | RestrictedPlanner | UsualNumber":
         """The planner, within these limits in every round."""
+        if self.usual:
+            return UsualNumber(planner, self.usual)
         return RestrictedPlanner(planner, self.columns, self.chance) if self.is_any else planner
 
     def strata(self, covariates: Codes) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -71,18 +77,46 @@ class Restriction:
         return ", ".join(parts)
 
 
+@dataclass(frozen=True, eq=False)
+class UsualNumber:
+    """The policy that gives everybody the usual number while coupons last, likely recruiters first."""
+
+    planner: Planner
+    coupons: int
+    name: str = "usual number"
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        return self.allocate_many([state], [luck])[0]
+
+    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        likely = self.planner.gains(np.concatenate([state.frontier.covariates for state in states]), 1)[:, 0]
+        parts = np.split(likely, np.cumsum([len(state.frontier) for state in states])[:-1])
+        return [self.in_order(state, np.argsort(-own, kind="stable")) for state, own in zip(states, parts, strict=True)]
+
+    def in_order(self, state: State, people: NDArray[np.int64]) -> Allocation:
+        """Coupons for people in this order (their places); the order's minimum for everybody comes first."""
+        least, place = (
+            min(self.planner.least_per_person, state.spendable // max(len(people), 1)),
+            np.arange(len(people)),
+        )
+        more = max(min(self.coupons, state.most_per_person) - least, 0)
+        coupons = np.empty(len(people), np.int64)
+        coupons[people] = least + np.clip(state.spendable - least * len(people) - more * place, 0, more)
+        return Allocation(coupons)
+
+
 def read_strata(text: str, schema: Schema) -> tuple[str, ...]:
     """Read FIELD or FIELD+FIELD; a field may have a plus in its own name."""
     names = [text] if text in schema.names else [part.strip() for part in text.split("+")]
     return tuple(one_of("field", name, schema.names) for name in names)
 
 
-def restriction_of(order: PlanOrder, schema: Schema) -> Restriction:
+def restriction_of(order: PlanOrder, fit: Fit) -> Restriction:
     """Read an order's restrictions; refuse unknown fields and combinations that are impossible."""
-    fields = [name for text in order.strata for name in read_strata(text, schema)]
+    fields = [name for text in order.strata for name in read_strata(text, fit.schema)]
     if len(set(fields)) < len(fields):
         raise SettingError("strata.field_twice", fields=fields)
-    restriction = Restriction(schema, tuple(fields), order.randomise)
+    restriction = Restriction(fit.schema, tuple(fields), order.randomise, usual_instead(fit, order))
     if restriction.is_any and order.learn is not None:
         raise SettingError(
             "orders.learn_and_strata",

@@ -21,7 +21,7 @@ from peerfront.models.belief.belief import BeliefResponse
 from peerfront.models.depletion import Depleted
 from peerfront.problem import Allocation, BulkPolicy, ResponseModel, State, rollout
 from peerfront.study.artifacts import Fit
-from peerfront.study.orders import Task
+from peerfront.study.orders import AVERAGE, BELIEF, Task
 
 Array = NDArray[np.float64]
 STORY_CODES = {
@@ -30,7 +30,6 @@ STORY_CODES = {
     "motivate": "story_phrases.motivate",
 }
 """Codes of the phrases by which coordinators read the parts, after "if"."""
-AVERAGE = "average"
 _SIMULATED_BUDGET = 2_000  # beyond it, simulating the rest of the study takes minutes
 
 
@@ -51,12 +50,12 @@ def drawn_responses_of(response: ResponseModel) -> list[ResponseModel]:
 
 def responses_to_choose(fit: Fit) -> tuple[str, ...]:
     """The stories that a plan by this model may choose from."""
-    return (AVERAGE, *fit.responses)
+    return (AVERAGE, BELIEF, *fit.responses)
 
 
 def planner_for(fit: Fit, response: str) -> Planner:
     """The planner for the part of the belief that was asked for."""
-    if response == AVERAGE:
+    if response in (AVERAGE, BELIEF):
         return fit.planner
     if response not in fit.responses:
         asked, left = Remedy("response", response), responses_to_choose(fit)

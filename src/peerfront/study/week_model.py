@@ -1,18 +1,23 @@
 """The model of a week: last week's, or a new fit if the file has enough new data."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
+import numpy as np
+
 from peerfront.data.study import Study
-from peerfront.data.study_schema import StudySchema
+from peerfront.data.study_schema import StudySchema, history_of
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Progress, note
+from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import one_of
+from peerfront.models.belief.belief import Misfit
+from peerfront.study.coupon_calendar import exposure_of
 from peerfront.study.fit_settings import USUAL, FitSettings
 from peerfront.study.model import Model, fit, load
-from peerfront.study.study_folder import StudyFolder
+from peerfront.study.study_folder import StudyFolder, Week
 from peerfront.study.week_plan import WeekOrder
 
 TOO_SMALL = "too_small.to_fit", "too_small.to_fit_with_open"
@@ -24,6 +29,8 @@ _FEW_NEWS = 5  # fewest new returns and holders for a refit
 _GROWN = 1.5  # choose the kind of model again if there are this many times as many holders
 _WARM_EFFORT = 0.3  # share of the usual simulations if learning starts from last week's planner
 _MANY_WAIT = 10  # fewer people do not show how many will wait at once in later weeks
+_FEWEST_COMPARED = 10  # people with a number of coupons, to hold what they brought against what was expected
+_SURPRISING = 0.02  # chance of the least likely of these numbers, below which it is mentioned
 _ROUNDS = 6  # rounds that a model is prepared for: generations in half a year
 
 
@@ -61,6 +68,8 @@ class ModelChoice:
     """New holders and recruits since the model was fitted, if it is kept."""
     kept_as_asked: bool = False
     """Whether the model is kept because the order says so, not because there are few new data."""
+    surprises: tuple[Misfit, ...] = ()
+    """What people brought with coupons of plans by the earlier model, where that model did not expect it."""
     too_small: Message | None = None
     """Why the study cannot be fitted yet, and what it shows nevertheless."""
 
@@ -72,6 +81,8 @@ class Earlier:
     model: Model
     fitted_to: FittedTo
     folder: str = ""
+    planned: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of coupons that its plans gave, by id."""
 
 
 def model_of_week(
@@ -89,9 +100,16 @@ def model_of_week(
     earlier = None
     if last is not None and last.facts["model"]:
         fitted_to = FittedTo(**last.facts["fitted"])
-        earlier = Earlier(load(kept.model_of(last)), fitted_to, str(last.facts["model_folder"]))
-    planned = {str(entry["person"]): int(entry["planned"]) for week in kept.weeks for entry in week.decisions}
+        folder = str(last.facts["model_folder"])
+        own = [week for week in kept.weeks if week.facts["model_folder"] == folder]
+        earlier = Earlier(load(kept.model_of(last)), fitted_to, folder, _planned(own))
+    planned = _planned(kept.weeks)
     return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress, planned=planned)
+
+
+def _planned(weeks: Iterable[Week]) -> dict[str, int]:
+    """The numbers of coupons on the sheets of some weeks, by id."""
+    return {str(entry["person"]): int(entry["planned"]) for week in weeks for entry in week.decisions}
 
 
 def kept_or_refitted(
@@ -136,4 +154,19 @@ def kept_or_refitted(
         if before is not None or problem.code not in TOO_SMALL:
             raise
         return ModelChoice(None, False, "", FittedTo(), too_small=problem.message)
-    return ModelChoice(model, True, "", now, fitted_to.day)
+    surprises = () if earlier is None else _surprises(earlier, model, study)
+    return ModelChoice(model, True, "", now, fitted_to.day, surprises=surprises)
+
+
+def _surprises(earlier: Earlier, now: Model, study: Study) -> tuple[Misfit, ...]:
+    """Hold what people brought who got what the earlier model's plans said against what it expected of them."""
+    exposure = None if now.fit.returns is None else exposure_of(study, now.fit.returns)
+    history = history_of(study, earlier.model.schema, exposure, planned=earlier.planned)
+    rng, compared = named_generator("surprises"), []
+    for coupons in sorted(set(earlier.planned.values()) - {0}):
+        own = np.flatnonzero((history.planned == coupons) & (history.coupons == coupons))
+        if len(own) >= _FEWEST_COMPARED:
+            belief, people = earlier.model.fit.belief, history.referrers[own]
+            would = belief.would_bring(people, coupons, history.exposure_of(own), rng, lucky=True)
+            compared.append(Misfit.of(coupons, False, len(own), int((history.recruits[own] > 0).sum()), would))
+    return tuple(each for each in compared if each.chance * len(compared) < _SURPRISING)

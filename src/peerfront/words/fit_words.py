@@ -11,6 +11,7 @@ import numpy as np
 from peerfront.foundation.stored import FEWEST
 from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
+from peerfront.study.orders import contradiction
 from peerfront.words.earlier_study_words import earlier_study_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
 from peerfront.words.messages import text_of
@@ -151,6 +152,7 @@ def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
     numbers = list(range(1, len(brings) + 1))
     lines.append(say("With {numbers} coupons one person brings {bring} recruits.", numbers=numbers, bring=brings))
     lines += [_evidence(each) for each in coupons["evidence"]]
+    lines += [text_of(contradiction(each)) for each in coupons.get("misfits", ())]
     if coupons["same_coupons"] and not pinned:
         lines.append(
             say("Nearly everybody had {usual}: what fewer would bring, the file cannot say.", usual=coupons["usual"])

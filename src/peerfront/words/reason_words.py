@@ -35,6 +35,9 @@ def _rule(reason: Reason) -> Text:
             )  # fmt: skip
         case ReasonCode.RANDOM:
             return say("Drawn at random, so that estimates from the study stay possible.")
+        case ReasonCode.USUAL:
+            usual = say("{coupons}: everybody gets the usual number while coupons last.", coupons=coupons)
+            return joined([usual, _drawn(reason)])
         case ReasonCode.SAME_FOR_ALL:
             return say("{coupons}, as for everybody: the study is too small to tell people apart.", coupons=coupons)
         case ReasonCode.SAME_FOR_ALL_LOT:

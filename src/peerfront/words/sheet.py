@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.messages import Severity
 from peerfront.study.coupon_sheet import CouponSheet, Heading
-from peerfront.study.stories import AVERAGE, StoryResult
+from peerfront.study.orders import AVERAGE, BELIEF
+from peerfront.study.stories import StoryResult
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
@@ -102,7 +103,7 @@ def _kept(sheet: CouponSheet) -> Text:
 def _belief(sheet: CouponSheet) -> list[Text]:
     """The belief that the order asks for, if any."""
     response = sheet.order.response
-    if response == AVERAGE:
+    if response in (AVERAGE, BELIEF):
         return []
     return [say("Planned as asked for one story only: that {story}.", story=story_phrase(response))]
 

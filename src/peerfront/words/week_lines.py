@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from peerfront.data.problems import KINDS
 from peerfront.foundation.messages import Remedy, Severity
+from peerfront.models.belief.belief import Misfit
 from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice
@@ -245,4 +246,14 @@ def model_lines(choice: ModelChoice) -> list[object]:
         fitted = joined([fitted, say("The fit before was of {day}.", day=choice.before)])
     if choice.model is None:
         return [fitted]
-    return [fitted, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]
+    surprises = [_surprise(each) for each in choice.surprises]
+    return [fitted, *surprises, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]
+
+
+def _surprise(misfit: Misfit) -> Text:
+    return say(
+        "{brought:,} of {people:,} people with {coupons} from earlier sheets brought somebody; {low:,} to {high:,} "
+        "were expected. The new fit has taken that in.",
+        brought=misfit.brought, people=misfit.people, coupons=n_coupons(misfit.coupons), low=misfit.low,
+        high=misfit.high,
+    )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from peerfront.foundation.binomials import thinned_counts
 from peerfront.foundation.covariates import Codes, Schema, kinds_of
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import Luck
@@ -29,6 +30,30 @@ _MOTIVATES = 0.3  # spur above which more coupons motivate: with one of three, 7
 _PLANNED = 8  # draws that stand for a part in plans
 _DECIMALS = 3  # of stored draws: more could reveal single people
 _ARRAYS = ("limited", "spur", "levels", "effects", "drift", "spread")
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """People with one number of coupons who brought somebody more or less often than a belief explains."""
+
+    coupons: int
+    last_wave: bool
+    """Whether only people of the last wave are meant."""
+    people: int
+    brought: int
+    """How many of them brought somebody."""
+    low: int
+    high: int
+    """How many were expected: the 80% band."""
+    chance: float
+    """Of a number at least as unlikely."""
+
+    @classmethod
+    def of(cls, coupons: int, last_wave: bool, people: int, brought: int, would: Array | Numbers) -> "Misfit":
+        """Compare with how many would bring somebody in studies drawn from the belief."""
+        low, high = np.quantile(would, [0.1, 0.9]).round().astype(int).tolist()
+        chance = 2.0 * min(float((would <= brought).mean()), float((would >= brought).mean()))
+        return cls(coupons, last_wave, people, brought, low, high, chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +75,8 @@ class Belief:
     """How good the draws are: the share of them that exact ones would be worth."""
     gains: Mapping[str, float] = field(default_factory=dict)
     """Log Bayes factor of each field against "everybody alike"; not stored."""
+    misfits: tuple[Misfit, ...] = ()
+    """What the counts that it was learned from contradict; not stored."""
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -89,6 +116,22 @@ class Belief:
     def response(self) -> "BeliefResponse":
         """What coupons do in the next wave, by all draws."""
         return BeliefResponse(self)
+
+    def would_bring(
+        self, covariates: Codes, coupons: int, exposure: Array | None, rng: np.random.Generator, *, lucky: bool = False
+    ) -> Numbers:
+        """How many of these people would bring somebody in the next wave with so many coupons, by each draw, [draws].
+
+        `exposure` [people] is the chance that a recruit who will come has come; `lucky`: with the luck of a wave.
+        """
+        numbers = []
+        for draw in range(len(self)):
+            zeal = float(self.spread[draw] * rng.standard_normal()) if lucky else 0.0
+            chances = BeliefResponse(self.part([draw]), zeal).counts(covariates, coupons)
+            if exposure is not None:
+                chances = thinned_counts(chances, exposure)
+            numbers.append(int((rng.random(len(chances)) < 1.0 - chances[:, 0]).sum()))
+        return np.array(numbers)
 
     def to_plan_with(self, number: int = _PLANNED) -> "BeliefResponse":
         """The response by a few draws that stand for all: of parts with as many draws, those next to their middles.

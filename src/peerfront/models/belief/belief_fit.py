@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.stored import rounded_counts
-from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief import Belief, Misfit
 from peerfront.models.belief.coupon_family import seen_so_far, tilt, transport
 from peerfront.models.belief.prior import Prior
 
@@ -34,6 +34,9 @@ N_DRAWS = 400
 """Draws that intervals and simulations are made of."""
 _CLEAR = 1.0  # log odds above which answers count
 _EXPOSURES = 20  # steps of exposure in which coupons count as alike
+_FEWEST_COMPARED = 10  # people with a number of coupons, of whom the belief is held against what they brought
+_STUDIES_OF_DRAW = 5  # that it is compared with
+_CONTRADICTED = 0.1  # p-value of the least likely number (times how many), below which chance does not explain it
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,7 @@ class Problem:
     group: Numbers  # [cells]
     coupons: Numbers  # [cells], up to `most`
     seen: Array  # [cells, most + 1], chance of what was seen if N(coupons) = 0 .. most; 0 beyond the coupons
+    nobody: Array  # [cells, most + 1], the same of nobody having come so far
     design: Array  # [groups, slopes]
     deviation: Array  # [slopes], prior standard deviations; waves' are 1 and scaled by the spread
     waves: int
@@ -93,13 +97,21 @@ class Problem:
     drift: int | None
     """The place of the drift among the slopes."""
 
-    def rows(self, limited: float, spur: float) -> Array:
-        """The chance of what was seen given Y, [cells, most + 1]."""
-        table = np.zeros_like(self.seen)
+    def rows(self, limited: float, spur: float, seen: Array | None = None) -> Array:
+        """The chance of what was seen (or could be) given Y, [cells, most + 1]."""
+        seen = self.seen if seen is None else seen
+        table = np.zeros_like(seen)
         for coupons in np.unique(self.coupons).tolist():
             own = self.coupons == coupons
-            table[own] = self.seen[own][:, : coupons + 1] @ transport(coupons, self.most, limited, spur)
+            table[own] = seen[own][:, : coupons + 1] @ transport(coupons, self.most, limited, spur)
         return table
+
+    def of_most(self, theta: Array) -> Array:
+        """f of each group by parameters [draws, parameters], [draws, groups, most + 1]."""
+        scores = tilt(self.most) * (theta[:, self.most :] @ self.design.T)[:, :, None]
+        scores[:, :, 1:] += theta[:, None, : self.most]
+        f: Array = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
+        return f
 
 
 def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem:
@@ -122,9 +134,10 @@ def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem
         np.column_stack([group.reshape(-1), coupons[rows], recruits[rows], steps]), axis=0, return_inverse=True
     )
     people = np.bincount(cell.reshape(-1), weight, len(cells)).astype(np.float64)
-    seen = np.zeros((len(cells), most + 1))
+    seen, nobody = np.zeros((2, len(cells), most + 1))
     for place, (_, given, came, *open_for) in enumerate(cells.tolist()):
-        seen[place, : given + 1] = _seen(given, tuple(open_for))[came]
+        chances = _seen(given, tuple(open_for))
+        seen[place, : given + 1], nobody[place, : given + 1] = chances[came], chances[0]
     shown = np.full((len(groups), len(schema.fields)), -1, dtype=np.int16)
     shown[:, list(fields)] = groups[:, : len(fields)]
     columns = np.concatenate(
@@ -143,7 +156,7 @@ def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem
     waves = n_waves if n_waves > 1 else 0
     parts.append(np.eye(n_waves)[groups[:, len(fields)]][:, :waves])
     return Problem(
-        people, cells[:, 0], cells[:, 1], seen, np.concatenate(parts, axis=1),
+        people, cells[:, 0], cells[:, 1], seen, nobody, np.concatenate(parts, axis=1),
         np.concatenate([*deviations, np.ones(waves)]), waves, most, columns, drift,
     )  # fmt: skip
 
@@ -197,10 +210,8 @@ class Posterior:
 
     def value(self, theta: Array) -> Array:
         """Log densities of many parameters, [draws, parameters], constants of the prior included."""
-        problem, most = self.problem, self.problem.most
-        scores = tilt(most) * (theta[:, most:] @ problem.design.T)[:, :, None]
-        scores[:, :, 1:] += theta[:, None, :most]
-        f = np.exp(scores - logsumexp(scores, axis=2, keepdims=True))
+        problem = self.problem
+        f = problem.of_most(theta)
         total = np.maximum(np.einsum("dcy,cy->dc", f[:, problem.group], self.rows), 1e-300)
         off = (theta - self.mean) / self.deviation
         logs: Array = np.log(total) @ problem.people - 0.5 * np.square(off).sum(axis=1)
@@ -322,12 +333,42 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
         fields=tuple(counts.schema.names[n] for n in sorted(chosen)),
         effective=drawn.effective,
         gains=gains,
+        misfits=_misfits(problem_of(replace(counts, weight=None), chosen, prior), drawn, seed),
     )
 
 
 def log_evidence(counts: Counts, prior: Prior) -> float:
     """Log marginal likelihood of the counts, everybody alike."""
     return draws_of(problem_of(counts, (), prior), prior, 1, 0).log_evidence
+
+
+def _misfits(problem: Problem, drawn: Draws, seed: int) -> tuple[Misfit, ...]:
+    """Hold the belief against the counts that it was learned from, by number of coupons and in the last wave.
+
+    Studies of the same people are drawn from it. The luck of the last wave is drawn anew, because plans expect that of
+    the next one; otherwise it would explain whatever a wave with a number of its own has brought.
+    """
+    rng, theta = named_generator("misfits", seed), drawn.theta.copy()
+    last = np.zeros(len(problem.people), dtype=bool)
+    if problem.waves:
+        theta[:, -1] = drawn.shape[:, 2] * rng.standard_normal(len(theta))
+        last = problem.design[problem.group, -1] > 0.0
+    f, nobody = problem.of_most(theta), np.empty((len(theta), len(problem.people)))
+    for limited, spur in np.unique(drawn.shape[:, :2], axis=0).tolist():
+        own = np.flatnonzero((drawn.shape[:, 0] == limited) & (drawn.shape[:, 1] == spur))
+        table = problem.rows(limited, spur, problem.nobody)
+        nobody[own] = np.einsum("dcy,cy->dc", f[own][:, problem.group], table)
+    people, somebody = problem.people.astype(np.int64), problem.seen[:, 0] == 0.0
+    would = np.concatenate([rng.binomial(people, np.clip(1.0 - nobody, 0.0, 1.0)) for _ in range(_STUDIES_OF_DRAW)])
+    compared = []
+    for coupons in np.unique(problem.coupons).tolist():
+        everybody = problem.coupons == coupons
+        lately = everybody & last
+        for own in (everybody, lately) if (lately != everybody).any() else (everybody,):
+            number, brought = int(people[own].sum()), int(people[own & somebody].sum())
+            if number >= _FEWEST_COMPARED:
+                compared.append(Misfit.of(coupons, own is lately, number, brought, would[:, own].sum(axis=1)))
+    return tuple(each for each in compared if each.chance * len(compared) < _CONTRADICTED)
 
 
 def _evidence(problem: Problem, shape: tuple[float, float, float], prior: Prior) -> float:

@@ -13,6 +13,7 @@ _STORIES = [
     ("capacity", _("One coupon works almost as well as three")),
     ("per_coupon", _("Each coupon is used on its own")),
     ("motivate", _("More coupons motivate, so that three are needed")),
+    ("belief", _("The average, even where counts contradict it")),
 ]
 _MOST_FLOORS = 3
 _USUAL: tuple[Any, ...] = (None, "", False, [], "auto", "average", "neighbourhood")  # values of untouched fields
@@ -97,7 +98,7 @@ class FitForm(StepForm):
     max_per_person = _number(_("Most coupons for one person"), 1, _("Otherwise 3, or fewer if hardly anybody had 3."))
     round_cap = _number(_("Most coupons in one round"), 1)
     people = _number(_("People who wait for coupons at once"), 1, _("About how many; otherwise as the file shows."))
-    response = _choice(_("What a coupon does, if you know it"), [("auto", _("Let the study say")), *_STORIES[2:]])
+    response = _choice(_("What a coupon does, if you know it"), [("auto", _("Let the study say")), *_STORIES[1:3]])
     discount = _decimal(
         _("Worth of a recruit one round later"), 0, 1,
         _("1 for the same as a recruit now; 0.9 if recruits are wanted soon."),

@@ -29,7 +29,7 @@ from peerfront.study.artifacts import Fit
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import AT_RANDOM, decide
 from peerfront.study.model import Model
-from peerfront.study.orders import PlanOrder, task_of
+from peerfront.study.orders import PlanOrder, task_of, usual_instead
 from peerfront.study.reasons import Facts, Reason, ReasonCode, alike, reason_for_one
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import ordered_planner
@@ -114,7 +114,7 @@ def _no_coupon(because: str) -> OnePlan:
 
 def _stratum(fit: Fit, order: PlanOrder, codes: Codes) -> tuple[str, Codes]:
     """The name of a person's stratum, and their codes with all other fields unknown, so that it alone decides."""
-    restriction = restriction_of(order, fit.schema)
+    restriction = restriction_of(order, fit)
     only = np.full_like(codes, UNKNOWN)
     only[list(restriction.columns)] = codes[list(restriction.columns)]
     return restriction.strata(only[None])[1][0], only
@@ -133,6 +133,8 @@ def _by_the_model(fit: Fit, person: str, codes: Codes, order: PlanOrder, coming:
     reason = reason_for_one(Facts.of(fit, planner, task, decision.plan, kinds, tables))
     if decision.decided_by[0] == AT_RANDOM:
         reason = Reason(ReasonCode.RANDOM, int(coupons[0]))
+    elif usual_instead(fit, order):
+        reason = Reason(ReasonCode.USUAL, int(coupons[0]))
     stratum = decision.stratum[0] if decision.stratum else ""
     return OnePlan(int(coupons[0]), float(decision.probability[0]), stratum, reason)
 

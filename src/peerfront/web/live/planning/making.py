@@ -3,12 +3,13 @@
 This runs in a worker process and takes minutes. The plan is submitted to the rules at the very end (`propose`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
+from django.db.models import Sum
 from numpy.typing import NDArray
 
 from peerfront.data.study import Study
@@ -67,15 +68,16 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     allowed = tuple(rule.name for rule in schema.used)
     left = min(row.kept, MOST_COUPONS_FITTED)
     order = order_of(settings, left, seed)
-    earlier, fitted = _earlier()
+    earlier, fitted = _earlier(ids)
     is_same = fitted is not None and (fitted.columns, fitted.cap, fitted.rounds) == (
         allowed, settings.cap, settings.rounds,
     )  # fmt: skip
     learning = part_of(lambda share, _: progress(share, PlanningStep.FITTING), 0.05, 0.75)
     refit = AUTO if is_same else ALWAYS
     choice = kept_or_refitted(
-        earlier, study, schema, order, left, today, refit, learning, rounds=settings.rounds, effort=effort
-    )
+        earlier, study, schema, order, left, today, refit, learning,
+        rounds=settings.rounds, effort=effort, planned=_numbers_planned(ids),
+    )  # fmt: skip
     progress(0.75, PlanningStep.PLANNING)
     known = () if choice.model is None else choice.model.fit.schema.names  # others do not distinguish people
     strata = tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
@@ -129,7 +131,15 @@ def _strata_allowed(settings: Settings) -> Settings:
     return replace(settings, questions=questions)
 
 
-def _earlier() -> tuple[Earlier | None, Fitted | None]:
+def _numbers_planned(ids: Mapping[str, str], model: str | None = None) -> dict[str, int]:
+    """The coupons that plans (of one model, or all) gave people, by exported id; without those who had no plan."""
+    decisions = models.Decision.objects.filter(planned__isnull=False)
+    own = decisions if model is None else decisions.filter(model=model)
+    rows = own.order_by().values_list("person_id").annotate(coupons=Sum("planned"))
+    return {ids[person]: coupons for person, coupons in rows if person in ids}
+
+
+def _earlier(ids: Mapping[str, str]) -> tuple[Earlier | None, Fitted | None]:
     """The model of the newest plan that has one, if it can be read."""
     for name in models.Plan.objects.order_by("-plan").values_list("model", flat=True)[:20]:
         fitted = KeptModel(name).fitted
@@ -140,7 +150,7 @@ def _earlier() -> tuple[Earlier | None, Fitted | None]:
         except DataFileError:
             continue
         if model is not None:
-            return Earlier(model, fitted.fitted_to, name), fitted
+            return Earlier(model, fitted.fitted_to, name, _numbers_planned(ids, name)), fitted
     return None, None
 
 
