@@ -1,6 +1,6 @@
 """Plans within strata against brute force: every number, every lot and every way the lot can fall."""
 
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from gfp.random_tables import Problem, problems
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp import strata_plan
 from peerfront.gfp.backup import Tables
+from peerfront.gfp.blocks import value_of
 from peerfront.gfp.floored_greedy import GroupFloors
 from peerfront.gfp.strata_kernels import subset_means
 from peerfront.gfp.strata_plan import StrataPlan, _lot_means, plan_strata
@@ -99,7 +100,7 @@ def test_floors_hold_whoever_wins_the_lot(problem: Problem, seed: int, share: fl
     members = np.random.default_rng(seed + 1).random((1, problem.tables.people)) < 0.5
     floors = GroupFloors(members, np.array([share]))
     plan = _planned(problem, label, floors=floors)
-    each, winners = plan.numbers(np.bincount(label))
+    each, winners, _ = plan.numbers(np.bincount(label))
     lot = int(winners.argmax())
     assert (winners > 0).sum() <= 1
     for chosen in combinations(np.flatnonzero(label == lot).tolist(), int(winners[lot])):
@@ -125,3 +126,28 @@ def test_too_many_strata_with_floors_are_refused() -> None:
     floors = GroupFloors(np.ones((1, 24), dtype=bool), np.array([0.5]))
     with pytest.raises(SettingError, match="too many plans to try"):
         plan_strata(tables, np.arange(24) % 12, np.zeros((40, 1)), most=3, floors=floors)
+
+
+def _rising(label: np.ndarray, seed: int, spendable: int) -> tuple[Tables, np.ndarray]:
+    """People alike in each stratum, of whom further coupons bring more than the first; what they are worth later."""
+    rng = np.random.default_rng(seed)
+    gains = np.cumsum(rng.uniform(0.0, 0.3, (2, 3)), axis=1)[label]
+    covers = np.cumsum(rng.uniform(0.0, 0.2, (2, 3, 2)), axis=1)[label]
+    worth = np.linspace(rng.uniform(0.0, 1.0), 0.0, spendable + 1)[:, None] * rng.uniform(0.5, 1.0, 2)
+    return Tables(gains, covers), worth
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("tried", "share"), [(strata_plan.MOST_PLANS_TRIED, 0.99), (0, 0.85)])
+def test_where_more_coupons_motivate_lots_are_drawn_for_whole_blocks(seed, tried, share, monkeypatch) -> None:
+    size = np.array([5, 4])
+    label = np.repeat([0, 1], size)
+    tables, worth = _rising(label, seed, 12)
+    monkeypatch.setattr(strata_plan, "MOST_PLANS_TRIED", tried)
+    plan = plan_strata(tables, label, worth, most=3)
+    each, winners, more = plan.numbers(size)
+    coupons = np.concatenate([e + m * (np.arange(n) < w) for e, m, n, w in zip(each, more, size, winners, strict=True)])
+    assert plan.value == pytest.approx(value_of(tables, worth[plan.spend], coupons))  # people of a stratum are alike
+    pairs = product(*(combinations_with_replacement(range(4), int(n)) for n in size))
+    every = (np.array(first + second) for first, second in pairs)
+    assert plan.value >= share * max(value_of(tables, worth[c.sum()], c) for c in every if c.sum() <= 12)

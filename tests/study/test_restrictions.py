@@ -1,5 +1,7 @@
 """Sheets within strata and with random numbers: what is handed out, how likely it was, what it costs."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -122,8 +124,9 @@ def test_a_field_with_a_plus_in_its_name_is_found() -> None:
     from peerfront.foundation.covariates import Field, Schema
 
     schema = Schema((Field("a+b", ("x", "y")), Field("c", ("x", "y"))))
-    assert restriction_of(PlanOrder(5, strata="a+b"), schema) == Restriction(schema, ("a+b",))
-    assert restriction_of(PlanOrder(5, strata=("a+b", "c")), schema).fields == ("a+b", "c")
+    fit = SimpleNamespace(schema=schema, scores={})
+    assert restriction_of(PlanOrder(5, strata="a+b"), fit) == Restriction(schema, ("a+b",))  # type: ignore[arg-type]
+    assert restriction_of(PlanOrder(5, strata=("a+b", "c")), fit).fields == ("a+b", "c")  # type: ignore[arg-type]
 
 
 def test_too_many_strata_are_refused() -> None:

@@ -115,7 +115,8 @@ class RestrictedPlan:
 
     planned: Numbers  # [people], before lots and random numbers; of a stratum with a lot, without the coupon drawn for
     label: Numbers | None  # [people], the stratum; None if there are none
-    winners: Numbers  # [strata], people of each who get one more by lot
+    winners: Numbers  # [strata], people of each who get more by lot
+    more: Numbers  # [strata], how many more
     floor: RandomFloor | None
     value: float
     """What the plan expects from here on, averaged over lots and random numbers."""
@@ -135,14 +136,14 @@ class RestrictedPlan:
     def chances(self) -> Array:
         """The chance of everybody to get 0, 1, ... coupons, [people, numbers]."""
         by_lot = self.lot_chance
-        most = int((self.planned + (by_lot > 0)).max(initial=0))
+        won = self.planned + (0 if self.label is None else self.more[self.label] * (by_lot > 0))
+        most = int(won.max(initial=0))
         if self.floor is not None:
             most = max(most, self.floor.most)
-        chances = np.zeros((len(self.planned), most + 2))
+        chances = np.zeros((len(self.planned), most + 1))
         everybody = np.arange(len(self.planned))
         chances[everybody, self.planned] = 1.0 - by_lot
-        chances[everybody, self.planned + 1] += by_lot
-        chances = chances[:, : most + 1]
+        chances[everybody, won] += by_lot
         if self.floor is not None:
             chances *= self.floor.kept
             chances[:, self.floor.least : self.floor.most + 1] += self.floor.chance
@@ -154,7 +155,7 @@ class RestrictedPlan:
         if self.label is not None:
             for stratum in np.flatnonzero(self.winners).tolist():
                 own = np.flatnonzero(self.label == stratum)
-                coupons[own[np.argsort(lots[own], kind="stable")][: self.winners[stratum]]] += 1
+                coupons[own[np.argsort(lots[own], kind="stable")][: self.winners[stratum]]] += self.more[stratum]
         at_random = np.zeros(len(coupons), dtype=bool)
         if self.floor is not None:
             drawn = self.floor.drawn(tickets, start)
@@ -216,9 +217,10 @@ def restricted_plan(
             besides=constant,
         )  # fmt: skip
         size = np.bincount(label, minlength=len(best.totals))
-        each, winners = best.numbers(size)
+        each, winners, more = best.numbers(size)
         values = best.values + brought
-        return RestrictedPlan(each[label], label, winners, floor, float(values[best.spend]), values, best.is_best)
+        value = best.value + brought
+        return RestrictedPlan(each[label], label, winners, more, floor, value, values, best.is_best)
     points = _POINTS_IN_EPISODES if in_episodes else _POINTS
     tried_spends = np.unique(np.linspace(least * people, len(worth) - 1, points).astype(np.int64)).tolist()
     coupons, tried_values = greedy_at_in_blocks(
@@ -231,7 +233,7 @@ def restricted_plan(
     best_spend = int(np.nanargmax(values))
     planned = coupons[tried_spends.index(best_spend)]
     nobody = np.zeros(1, np.int64)
-    return RestrictedPlan(planned, None, nobody, floor, float(values[best_spend]), values, False)
+    return RestrictedPlan(planned, None, nobody, nobody, floor, float(values[best_spend]), values, False)
 
 
 def _check_enough(floor: RandomFloor, random: RandomPart, people: int, spendable: int) -> None:

@@ -4,19 +4,25 @@ A plan gives each stratum a whole number of coupons per person; where coupons do
 drawn by lot, get one more. Its value is Q of Algorithm 1, averaged over the lot exactly: with m of n people drawn, a
 coordinate stays uncovered with the mean of prod T over all subsets of m (`strata_kernels.subset_means`).
 
+Where more coupons motivate, lots for whole blocks (`blocks`) are tried, too: whoever wins gets all coupons of a block.
+Of both plans the better is kept.
+
 **Guarantee.** With few strata every such plan is tried, so the best is found. With many (`MOST_PLANS_TRIED`), greedy
 raises the stratum with the largest gain for each coupon. Q is submodular in coupons, hence in whole strata, and gains
 of a lot are concave in its winners, so for each spend greedy keeps 1 - 1/e of the best whole numbers with that spend,
 counted from everybody's least (the argument for greedy by density, whose last item may be cut).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
 from peerfront.gfp.backup import Array, Tables
+from peerfront.gfp.blocks import majorants
 from peerfront.gfp.floored_greedy import GroupFloors
 from peerfront.gfp.strata_kernels import raise_the_best, subset_means, try_every_plan
 
@@ -58,15 +64,24 @@ class StrataPlan:
     values: Array  # [spendable + 1], Q of every spend that was tried; NaN where no plan has it
     is_best: bool
     """Whether every plan was tried; otherwise greedy chose."""
+    bounds: tuple[tuple[int, ...], ...]
+    """Of each stratum: where blocks of coupons begin and end, the first and the last one included."""
 
     @property
     def spend(self) -> int:
         return int(self.totals.sum())
 
-    def numbers(self, size: Numbers) -> tuple[Numbers, Numbers]:
-        """Coupons that everybody in a stratum gets, and how many people drawn by lot get one more, [strata] each."""
-        each, more = np.divmod(self.totals, np.maximum(size, 1))
-        return each, more
+    def numbers(self, size: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Coupons that everybody in a stratum gets, how many people drawn by lot get more, and how many more; [strata]
+        each. Coupons that make no whole block stay.
+        """
+        rows = []
+        for total, people, bounds in zip(self.totals.tolist(), size.tolist(), self.bounds, strict=True):
+            begin = max(bound for bound in bounds if bound * people <= total)
+            width = next((bound - begin for bound in bounds if bound > begin), 1)
+            rows.append((begin, (total - begin * people) // width, width))
+        each, winners, more = np.array(rows, np.int64).T
+        return each, winners, more
 
 
 def plan_strata(
@@ -101,24 +116,30 @@ def plan_strata(
         part.coupons,
         part.planned,
     )
-    first, gains, uncovered = _rows(tables, label, size, most)
     worth = np.ascontiguousarray(worth[: spendable + 1], dtype=np.float64)
     is_best = float(most - least + 1) ** strata * float(size.sum() + 1) <= (
         _QUICK_PLANS if quickly else MOST_PLANS_TRIED
     )
-    if is_best:
-        values, totals = try_every_plan(first, size, gains, uncovered, worth, least, most, spendable, *limited)
-    elif floors is not None and len(floors.shares):
+    if not is_best and floors is not None and len(floors.shares):
         raise SettingError("plan_limits.too_many_strata", strata=strata, least=least, most=most)
-    else:
-        spends = _spends(least * len(label), spendable, quickly)
-        values, totals = raise_the_best(first, size, gains, uncovered, worth, least, most, spends, spendable, *limited)
-    if np.isnan(values).all():
-        raise SettingError("plan_limits.strata_cannot_be_met")
-    if besides is not None:
-        values = values + besides[: len(values)]
-    best = int(np.nanargmax(values))
-    return StrataPlan(totals[best], float(values[best]), values, is_best)
+    plans, several = [], [(tuple(range(most + 1)),) * strata]
+    if not len(part.coupons) and (floors is None or not len(floors.shares)):
+        several.append(_bounds(tables, label, strata, least, most))
+    for bounds in dict.fromkeys(several):
+        rows = _rows(tables, label, size, bounds)
+        if is_best:
+            values, totals = try_every_plan(*rows, worth, least, most, spendable, *limited)
+        else:
+            spends = _spends(least * len(label), spendable, quickly)
+            values, totals = raise_the_best(*rows, worth, least, most, spends, spendable, *limited)
+        if np.isnan(values).all():
+            raise SettingError("plan_limits.strata_cannot_be_met")
+        if besides is not None:
+            values = values + besides[: len(values)]
+        best = int(np.nanargmax(values))
+        plans.append(StrataPlan(totals[best], float(values[best]), values, is_best, bounds))
+    best_plan = max(plans, key=lambda plan: plan.value)
+    return replace(best_plan, values=np.fmax.reduce([plan.values for plan in plans]))
 
 
 def _floors_by_stratum(
@@ -138,25 +159,39 @@ def _spends(start: int, spendable: int, quickly: bool) -> Numbers:
     return np.unique(np.linspace(start, spendable, _QUICK_POINTS if quickly else _POINTS).astype(np.int64))
 
 
-def _rows(tables: Tables, label: Numbers, size: Numbers, most: int) -> tuple[Numbers, Array, Array]:
-    """What the people of each stratum bring and leave uncovered with 0, 1, ... coupons among them, by lot.
+def _bounds(tables: Tables, label: Numbers, strata: int, least: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """Of each stratum: the ends of the blocks of what its people bring on average, beyond the least."""
+    begin, bounds = min(least, tables.coupons), []
+    for stratum in range(strata):
+        mean = tables.gains[label == stratum, begin:].mean(axis=0, keepdims=True)
+        ends = majorants(Tables(mean, np.zeros((*mean.shape, 0))))[1][0] + begin
+        bounds.append(tuple(sorted({*range(least + 1), *ends[1:].tolist(), *range(tables.coupons, most + 1)})))
+    return tuple(bounds)
 
-    Returns where the rows of each stratum begin, expected recruits [rows] and what stays uncovered [rows, latent].
+
+def _rows(
+    tables: Tables, label: Numbers, size: Numbers, bounds: Sequence[Sequence[int]]
+) -> tuple[Numbers, Numbers, Array, Array]:
+    """What the people of each stratum bring and leave uncovered with 0, 1, ... coupons among them, by lots for whole
+    blocks; coupons that make none are lost.
+
+    Returns where the rows of each stratum begin, their sizes, expected recruits [rows] and what stays uncovered [rows,
+    latent].
     """
-    first = np.concatenate([[0], np.cumsum(size * most + 1)]).astype(np.int64)
+    first = np.concatenate([[0], np.cumsum(size * bounds[0][-1] + 1)]).astype(np.int64)
     gains, uncovered = np.zeros(first[-1]), np.ones((first[-1], tables.latent))
     for stratum, people in enumerate(size.tolist()):
         own = tables.take(np.flatnonzero(label == stratum))
         row = int(first[stratum])
-        for level in range(most):
-            used = level < own.coupons
-            more = float(own.gains[:, level].sum()) if used else 0.0
-            means = _lot_means(1.0 - own.covers[:, level]) if used else np.ones((people + 1, tables.latent))
-            winners = np.arange(1, people + 1)
-            gains[row + winners] = gains[row] + more * winners / people
-            uncovered[row + winners] = uncovered[row] * means[1:]
-            row += people
-    return first, gains, uncovered
+        for begin, end in pairwise(bounds[stratum]):
+            more = float(own.gains[:, begin:end].sum(axis=1).sum())
+            means = _lot_means(np.prod(1.0 - own.covers[:, begin:end], axis=1))
+            coupons = np.arange(1, people * (end - begin) + 1)
+            winners = coupons // (end - begin)
+            gains[row + coupons] = gains[row] + more * winners / people
+            uncovered[row + coupons] = uncovered[row] * means[winners]
+            row += len(coupons)
+    return first, size, gains, uncovered
 
 
 def _lot_means(ratios: Array) -> Array:

@@ -180,7 +180,15 @@ def _notes(
             values = {"stratum": name, "each": int(plan.planned[plan.label == place][0])}
             winners = int(plan.winners[place])
             if winners:
-                notes.append(note("strata.each_and_lot", **values, winners=winners, people=int(size[place])))
+                notes.append(
+                    note(
+                        "strata.each_and_lot",
+                        **values,
+                        winners=winners,
+                        people=int(size[place]),
+                        more=int(plan.more[place]),
+                    )
+                )
             else:
                 notes.append(note("strata.each", **values))
         if not plan.is_best:

@@ -263,7 +263,7 @@ def test_in_strata_people_are_alike_whatever_else_they_answered(going) -> None:
     unknown = {plan_alone(model.fit, "x", row, order) for row in codes}
     assert len(unknown) == 1
     (name,) = {each.stratum for each in unknown}
-    assert name == restriction_of(order, model.fit.schema).strata(codes[:1])[1][0]
+    assert name == restriction_of(order, model.fit).strata(codes[:1])[1][0]
     chances = {name: (0.0, 0.25, 0.75)}
     drawn = [
         plan_alone(model.fit, f"p{n}", codes[0], replace(order, seed=seed_for(1, f"p{n}")), None, chances)
