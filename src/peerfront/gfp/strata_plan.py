@@ -126,12 +126,12 @@ def plan_strata(
     if not len(part.coupons) and (floors is None or not len(floors.shares)):
         several.append(_bounds(tables, label, strata, least, most))
     for bounds in dict.fromkeys(several):
-        rows = _rows(tables, label, size, bounds)
+        first, gains, left = _rows(tables, label, size, bounds)
         if is_best:
-            values, totals = try_every_plan(*rows, worth, least, most, spendable, *limited)
+            values, totals = try_every_plan(first, size, gains, left, worth, least, most, spendable, *limited)
         else:
             spends = _spends(least * len(label), spendable, quickly)
-            values, totals = raise_the_best(*rows, worth, least, most, spends, spendable, *limited)
+            values, totals = raise_the_best(first, size, gains, left, worth, least, most, spends, spendable, *limited)
         if np.isnan(values).all():
             raise SettingError("plan_limits.strata_cannot_be_met")
         if besides is not None:
@@ -171,12 +171,11 @@ def _bounds(tables: Tables, label: Numbers, strata: int, least: int, most: int) 
 
 def _rows(
     tables: Tables, label: Numbers, size: Numbers, bounds: Sequence[Sequence[int]]
-) -> tuple[Numbers, Numbers, Array, Array]:
+) -> tuple[Numbers, Array, Array]:
     """What the people of each stratum bring and leave uncovered with 0, 1, ... coupons among them, by lots for whole
     blocks; coupons that make none are lost.
 
-    Returns where the rows of each stratum begin, their sizes, expected recruits [rows] and what stays uncovered [rows,
-    latent].
+    Returns where the rows of each stratum begin, expected recruits [rows] and what stays uncovered [rows, latent].
     """
     first = np.concatenate([[0], np.cumsum(size * bounds[0][-1] + 1)]).astype(np.int64)
     gains, uncovered = np.zeros(first[-1]), np.ones((first[-1], tables.latent))
@@ -191,7 +190,7 @@ def _rows(
             gains[row + coupons] = gains[row] + more * winners / people
             uncovered[row + coupons] = uncovered[row] * means[winners]
             row += len(coupons)
-    return first, size, gains, uncovered
+    return first, gains, uncovered
 
 
 def _lot_means(ratios: Array) -> Array:
