@@ -210,6 +210,44 @@ def test_staff_who_favour_the_keen_are_not_taken_for_an_effect_of_coupons() -> N
     assert width(counts) > 1.3 * width(replace(counts, planned=coupons))
 
 
+def three_each_then_one(brought: int) -> Counts:
+    """300 people with three coupons (chance .2 each), then 35 with one, of whom so many brought somebody."""
+    history = np.random.default_rng(1).binomial(3, 0.2, 300)
+    coupons = np.repeat([3, 1], [300, 35])
+    recruits = np.concatenate([history, np.arange(35) < brought])
+    return Counts(SCHEMA, np.zeros((335, 2), np.int16), coupons, recruits, planned=coupons)
+
+
+def test_a_belief_takes_in_what_it_can_explain_and_says_what_it_cannot() -> None:
+    assert not learned_belief(three_each_then_one(6)).misfits  # more coupons motivate
+    (first,) = learned_belief(three_each_then_one(6), Prior.knowing("capacity")).misfits
+    assert (first.coupons, first.people, first.brought, first.last_wave) == (1, 35, 6, False)
+    assert 10 <= first.low <= 13
+    assert 17 <= first.high <= 21
+    more = learned_belief(three_each_then_one(32)).misfits  # that one coupon brings more than three, no part explains
+    assert [each.coupons for each in more] == [1]
+
+
+def test_a_last_wave_that_breaks_off_is_no_luck() -> None:
+    rng = np.random.default_rng(2)
+    wave = np.repeat(np.arange(6), 50)
+    recruits = rng.binomial(3, np.where(wave == 5, 0.03, 0.35))
+    counts = Counts(SCHEMA, np.zeros((300, 2), np.int16), np.full(300, 3), recruits, wave=wave)
+    assert [(each.coupons, each.last_wave) for each in learned_belief(counts).misfits] == [(3, True)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_the_belief_is_true_nothing_contradicts_it(seed: int) -> None:
+    assert not learned_belief(some_counts(seed=seed, waves=4)).misfits
+
+
+def test_open_coupons_do_not_contradict_a_belief() -> None:
+    counts = three_each_then_one(15)
+    early = np.where(counts.coupons == 1, 0.2, 1.0)
+    came = np.where(counts.coupons == 1, np.cumsum(counts.coupons == 1) <= 3, counts.recruits)
+    assert not learned_belief(replace(counts, recruits=came, exposure=early), Prior.knowing("capacity")).misfits
+
+
 def test_a_drift_goes_on() -> None:
     rng = np.random.default_rng(7)
     wave = np.repeat(np.arange(8), 100)

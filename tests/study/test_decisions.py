@@ -1,12 +1,16 @@
 """How coupons are decided: by the plan, by lot, with floors, and at random to find out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Frontier
+from peerfront.study.artifacts import Fit
+from peerfront.study.forecast import forecast
 from peerfront.study.planning import plan_coupons
-from peerfront.study.reasons import Draw
+from peerfront.study.reasons import Draw, ReasonCode
 from study.small_advice import a_fit, a_frontier, order
 
 TWO = ("capacity", "per_coupon")
@@ -121,6 +125,65 @@ def test_a_share_that_is_given_needs_no_simulation(monkeypatch) -> None:
     assert np.isnan([each.recruits for each in sheet.learning]).all()
     with pytest.raises(SettingError, match="learn_share=0.5"):
         plan_coupons(a_fit(*TWO), a_frontier(20), order(20, learn="auto"))
+
+
+MISFIT = {"coupons": 1, "last_wave": False, "people": 35, "brought": 5, "low": 10, "high": 20}
+
+
+def contradicted(*parts: str) -> Fit:
+    """A fit whose belief its counts contradict, of a study in which three was the usual number."""
+    return replace(a_fit(*parts), scores={"coupon_stories": {"usual": 3, "misfits": [MISFIT]}})
+
+
+def test_where_counts_contradict_the_belief_everybody_gets_the_usual_number() -> None:
+    fit, people = contradicted(*TWO), a_frontier(8)
+    sheet = plan_coupons(fit, people, order(14))
+    coupons = sheet.table["coupons"].to_numpy()
+    assert sorted(coupons.tolist()) == [0, 0, 0, 2, 3, 3, 3, 3]
+    plan = plan_coupons(a_fit(*TWO), people, order(14)).table
+    likely = fit.planner.gains(people.covariates, 1)[:, 0]
+    assert likely[coupons == 3].min() >= likely[coupons == 0].max() - 1e-9
+    assert {each.code for each in sheet.table["reason"]} == {ReasonCode.USUAL}
+    (said,) = [each for each in sheet.notes if each.code.startswith("evidence.usual")]
+    assert str(said) == (
+        "About 5 of about 35 people with 1 coupon brought somebody; the model, which has taken that in, still "
+        "expects 10 to 20. So everybody gets the usual 3 while coupons last; response='belief' plans by the model all "
+        "the same."
+    )
+    anyway = plan_coupons(fit, people, order(14, response="belief"))
+    assert anyway.table["coupons"].tolist() == plan["coupons"].tolist()
+    assert "evidence.misfit" in {each.code for each in anyway.notes}
+
+
+def test_among_equals_lots_decide_who_gets_the_usual_number() -> None:
+    fit, people = contradicted(), twins(6)
+    table = plan_coupons(fit, people, order(11)).table.set_index("person")
+    chances = {0: 0.333333, 2: 0.166667, 3: 0.5}
+    assert sorted(table["coupons"]) == [0, 0, 2, 3, 3, 3]
+    assert table["probability"].tolist() == [chances[coupons] for coupons in table["coupons"]]
+    turned = Frontier(people.ids[::-1], people.covariates[::-1])
+    assert plan_coupons(fit, turned, order(11)).table.set_index("person")["coupons"].to_dict() == dict(table["coupons"])
+    assert dict(plan_coupons(fit, people, order(11, seed=1)).table["coupons"]) != dict(enumerate(table["coupons"]))
+
+
+def test_the_usual_number_keeps_the_limits_of_the_order() -> None:
+    def coupons(people: int, **changed: int) -> list[int]:
+        sheet = plan_coupons(contradicted(), a_frontier(people), order(**changed))
+        return sorted(sheet.table["coupons"].tolist())
+
+    assert coupons(4, max_per_person=2) == [2, 2, 2, 2]
+    assert coupons(6, min_per_person=1) == [1, 1, 1, 3, 3, 3]
+    assert coupons(6, round_cap=5) == [0, 0, 0, 0, 2, 3]
+    restricted = plan_coupons(contradicted(), a_frontier(8), order(strata=("sex",)))
+    assert "evidence.misfit" in {each.code for each in restricted.notes}  # the order's own rule is followed
+
+
+def test_a_forecast_plays_the_usual_number_too() -> None:
+    people = a_frontier(4)
+    played = [forecast(fit, people, order(12), episodes=20).rounds for fit in (contradicted(), a_fit())]
+    first = [rounds[(rounds["policy"] == "plan") & (rounds["round"] == 1)]["issued"].item() for rounds in played]
+    assert first[0] == 12
+    assert first[1] < 12
 
 
 def test_floors_and_lots_keep_blocks_whole_where_more_coupons_motivate() -> None:

@@ -19,7 +19,7 @@ from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.planning import plan_coupons
 from study.small_advice import a_fit, a_frontier, order
 
-MISFIT, ALL_USED = warning("evidence.misfit"), warning("evidence.all_used")
+MISFIT, ALL_USED = warning("evidence.misfit", found="3 of 30."), warning("evidence.all_used")
 HEADING = Heading("Harbour study", "2026-03-02", 4)
 
 

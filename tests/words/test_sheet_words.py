@@ -46,6 +46,10 @@ LIKELY = {"chance": 0.69, "field": "age", "category": "18-24", "limit": Limit.LA
         ),
         (Reason(ReasonCode.RANDOM, 2), "Drawn at random, so that estimates from the study stay possible."),
         (
+            Reason(ReasonCode.USUAL, 3, draw=Draw.LOT, tied_with=4),
+            "3 coupons: everybody gets the usual number while coupons last. Tied with 4 others; drawn by lot.",
+        ),
+        (
             Reason(ReasonCode.SAME_FOR_ALL, 2),
             "2 coupons, as for everybody: the study is too small to tell people apart.",
         ),

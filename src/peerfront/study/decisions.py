@@ -17,13 +17,13 @@ from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises, whole_bl
 from peerfront.gfp.explained_plan import Plan, worth_by_kind, worth_of_each
 from peerfront.gfp.floored_greedy import greedy_with_floors
 from peerfront.gfp.greedy import greedy_at
-from peerfront.gfp.lottery import Lottery, draw_ties, uncovered_by
+from peerfront.gfp.lottery import Lottery, draw_ties, person_luck, uncovered_by
 from peerfront.gfp.paper import expected_future_value, expected_recruits
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
 from peerfront.gfp.updating import Design, DesignWorth, designs, worth_of_designs
 from peerfront.models.belief.belief_world import draw_of_episode
-from peerfront.problem import Allocation
+from peerfront.problem import Allocation, State
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import FloorTask, floor_task, read_floors
 from peerfront.study.orders import AVERAGE, BELIEF, Task
@@ -87,11 +87,11 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
 
     if restriction.is_any:
         return _restricted(planner, task, restriction, plan, floors, tables, kinds, notes)
-    planned, everybody = plan, tables.take(kinds.kind)
+    planned, everybody, usual = plan, tables.take(kinds.kind), None
     concave = majorants(everybody)[0] if floors.floors and rises(everybody) else everybody
     if restriction.usual:
-        policy = UsualNumber(planner, restriction.usual)
-        planned = handed_out(policy.in_order(state, _in_order(plan, tables, kinds)).coupons)
+        usual = _usual_by_lot(UsualNumber(planner, restriction.usual), state, tables.gains[kinds.kind, 0], order.seed)
+        planned = handed_out(usual.coupons)
     elif order.spend is not None:
         planned = handed_out(_exactly(order.spend, planner, task, plan, everybody))
         notes.append(_cost_of_spend(order.spend, plan))
@@ -125,7 +125,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     worth = planner.discount * weights[state.remaining_budget - planned.spend]
     chances, shares = drawn_chances(planner.stories, kinds.rows)
     errors = relative_errors(chances[:, kinds.kind], shares)
-    drawn = draw_ties(
+    drawn = usual or draw_ties(
         tables,
         worth,
         planned.allocation.coupons,
@@ -159,6 +159,20 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
         free_value=plan.value, tied_with=drawn.tied_with,
     )  # fmt: skip
+
+
+def _usual_by_lot(policy: UsualNumber, state: State, first: Array, seed: int) -> Lottery:
+    """The usual number while coupons last, for those first whose first coupon is likelier used; lots among equals."""
+    _, group = np.unique(np.round(-first, 9), return_inverse=True)
+    lots = person_luck([str(person) for person in state.frontier.ids.tolist()], seed).uniform("lot")
+    coupons = policy.in_order(state, np.lexsort((lots, group))).coupons
+    having = np.zeros((group.max() + 1, coupons.max() + 1))  # people of each group with each number
+    np.add.at(having, (group, coupons), 1.0)
+    size, fewest = having.sum(axis=1)[group], (having > 0).argmax(axis=1)[group]
+    most = having.shape[1] - 1 - (having > 0)[:, ::-1].argmax(axis=1)[group]
+    drawn, otherwise = most > fewest, np.where(coupons == most, fewest, most)
+    tied_with = np.where(drawn, size - 1, 0).astype(np.int64)
+    return Lottery(coupons, drawn, drawn, having[group, coupons] / size, otherwise, True, 0.0, tied_with)
 
 
 def _as_good_now(plan: Plan) -> int:

@@ -18,6 +18,7 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
+from peerfront.study.week_model import kept_or_refitted
 from peerfront.web.live import exporting
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import arrival_plans, kept_models, making
@@ -398,3 +399,21 @@ def test_who_got_coupons_or_withdrew_while_the_plan_was_made_is_left_out_of_it()
     member = Member(coordinator, Role.COORDINATOR, None)
     number = propose(ProposePlan("model-1", 1, lines), member, "k", read_at)
     assert [line.person for line in DatabaseRecords().plan_lines(number)] == ["dora"]
+
+
+@pytest.mark.usefixtures("one_folder")
+def test_a_fit_is_told_which_numbers_were_planned(monkeypatch) -> None:
+    study, _ = _few_people()
+    study.approve(ana=2)
+    study.issue("ana")
+    study.issue("ben", plan_for_one=PlanForOne("model-1", 1, 1, "", 1.0, "came later"))
+    told = {}
+
+    def fitted(*given, **named):
+        told.update(named)
+        return kept_or_refitted(*given, **named)
+
+    monkeypatch.setattr(making, "kept_or_refitted", fitted)
+    making.make_plan(DatabaseRecords().study(), timezone.now().date(), 1, 0.1, lambda *_: None)
+    ids = exporting.study_table()[1]
+    assert told["planned"] == {ids["ana"]: 2, ids["ben"]: 1}
