@@ -23,11 +23,11 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan
 from peerfront.gfp.updating import Design, DesignWorth, designs, worth_of_designs
 from peerfront.models.belief.belief_world import draw_of_episode
-from peerfront.problem import Allocation, State
+from peerfront.problem import Allocation
 from peerfront.study.artifacts import Fit
 from peerfront.study.floors import FloorTask, floor_task, read_floors
 from peerfront.study.orders import AVERAGE, BELIEF, Task
-from peerfront.study.restrictions import Restriction, UsualNumber, draw_within, planned_within, restriction_of
+from peerfront.study.restrictions import Restriction, draw_within, planned_within, restriction_of
 from peerfront.study.stories import can_be_simulated
 from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors, unequal_groups
 
@@ -90,7 +90,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     planned, everybody, usual = plan, tables.take(kinds.kind), None
     concave = majorants(everybody)[0] if floors.floors and rises(everybody) else everybody
     if restriction.usual:
-        usual = _usual_by_lot(UsualNumber(planner, restriction.usual), state, tables.gains[kinds.kind, 0], order.seed)
+        usual = _usual_by_lot(restriction.usual, task, tables.gains[kinds.kind, 0])
         planned = handed_out(usual.coupons)
     elif order.spend is not None:
         planned = handed_out(_exactly(order.spend, planner, task, plan, everybody))
@@ -161,11 +161,18 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     )  # fmt: skip
 
 
-def _usual_by_lot(policy: UsualNumber, state: State, first: Array, seed: int) -> Lottery:
-    """The usual number while coupons last, for those first whose first coupon is likelier used; lots among equals."""
+def _usual_by_lot(usual: int, task: Task, first: Array) -> Lottery:
+    """The usual number while coupons last, for those first whose first coupon is likelier used; lots among equals.
+
+    `first` [people] are chances that a first coupon is used. The order's minimum for everybody is kept.
+    """
+    state, people, least = task.state, len(first), task.order.min_per_person
     _, group = np.unique(np.round(-first, 9), return_inverse=True)
-    lots = person_luck([str(person) for person in state.frontier.ids.tolist()], seed).uniform("lot")
-    coupons = policy.in_order(state, np.lexsort((lots, group))).coupons
+    lots = person_luck([str(person) for person in state.frontier.ids.tolist()], task.order.seed).uniform("lot")
+    more = max(min(usual, state.most_per_person) - least, 0)
+    coupons = np.empty(people, np.int64)
+    left = state.spendable - least * people - more * np.arange(people)
+    coupons[np.lexsort((lots, group))] = least + np.clip(left, 0, more)
     having = np.zeros((group.max() + 1, coupons.max() + 1))  # people of each group with each number
     np.add.at(having, (group, coupons), 1.0)
     size, fewest = having.sum(axis=1)[group], (having > 0).argmax(axis=1)[group]

@@ -22,7 +22,7 @@ from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises
 from peerfront.gfp.explained_plan import Plan
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.price_plan import values_by_price
-from peerfront.problem import Allocation, BulkPolicy, Frontier
+from peerfront.problem import Allocation, Frontier, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
@@ -191,7 +191,7 @@ def _episodes(task: Task) -> int:
 
 
 def _simulated(
-    fit: Fit, planner: Planner, later: BulkPolicy, task: Task, sheet: Allocation, planned: Allocation
+    fit: Fit, planner: Planner, later: Policy, task: Task, sheet: Allocation, planned: Allocation
 ) -> list[StoryResult]:
     """Simulate the rest of the study by every story; empty if that takes too long.
 

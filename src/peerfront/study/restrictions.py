@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.baselines.simple_rules import WhileTheyLast
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_people, note
@@ -21,7 +22,7 @@ from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import Lottery, person_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restricted_plan, strata_of
-from peerfront.problem import Allocation, Policy, State, rollout
+from peerfront.problem import Allocation, Policy, rollout
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import PlanOrder, Task, usual_instead
 from peerfront.study.stories import SheetFirst, can_be_simulated
@@ -54,10 +55,10 @@ class Restriction:
     def label_text(self) -> str:
         return " x ".join(self.fields)
 
-    def policy(self, planner: Planner) -> "Planner | RestrictedPlanner | UsualNumber":
+    def policy(self, planner: Planner) -> Planner | RestrictedPlanner | WhileTheyLast:
         """The planner, within these limits in every round."""
         if self.usual:
-            return UsualNumber(planner, self.usual)
+            return WhileTheyLast.each(self.usual)
         return RestrictedPlanner(planner, self.columns, self.chance) if self.is_any else planner
 
     def strata(self, covariates: Codes) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -75,34 +76,6 @@ class Restriction:
             code = int(row[column])
             parts.append(f"{name}={self.schema.fields[column].categories[code] if code >= 0 else _NOT_KNOWN}")
         return ", ".join(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class UsualNumber:
-    """The policy that gives everybody the usual number while coupons last, likely recruiters first."""
-
-    planner: Planner
-    coupons: int
-    name: str = "usual number"
-
-    def allocate(self, state: State, luck: Luck) -> Allocation:
-        return self.allocate_many([state], [luck])[0]
-
-    def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
-        likely = self.planner.gains(np.concatenate([state.frontier.covariates for state in states]), 1)[:, 0]
-        parts = np.split(likely, np.cumsum([len(state.frontier) for state in states])[:-1])
-        return [self.in_order(state, np.argsort(-own, kind="stable")) for state, own in zip(states, parts, strict=True)]
-
-    def in_order(self, state: State, people: NDArray[np.int64]) -> Allocation:
-        """Coupons for people in this order (their places); the order's minimum for everybody comes first."""
-        least, place = (
-            min(self.planner.least_per_person, state.spendable // max(len(people), 1)),
-            np.arange(len(people)),
-        )
-        more = max(min(self.coupons, state.most_per_person) - least, 0)
-        coupons = np.empty(len(people), np.int64)
-        coupons[people] = least + np.clip(state.spendable - least * len(people) - more * place, 0, more)
-        return Allocation(coupons)
 
 
 def read_strata(text: str, schema: Schema) -> tuple[str, ...]:

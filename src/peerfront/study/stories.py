@@ -19,7 +19,7 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.models.belief.belief import BeliefResponse
 from peerfront.models.depletion import Depleted
-from peerfront.problem import Allocation, BulkPolicy, ResponseModel, State, rollout
+from peerfront.problem import Allocation, Policy, ResponseModel, State, ask_many, rollout
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import AVERAGE, BELIEF, Task
 
@@ -81,7 +81,7 @@ class SheetFirst:
     """A policy: this round as on the sheet, later rounds as the planner decides then."""
 
     sheet: Allocation
-    planner: BulkPolicy
+    planner: Policy
     name: str = "the sheet"
 
     def allocate(self, state: State, luck: Luck) -> Allocation:
@@ -90,7 +90,7 @@ class SheetFirst:
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
         if states[0].round == 0:
             return [self.sheet] * len(states)
-        return list(self.planner.allocate_many(states, lucks))
+        return ask_many(self.planner, states, lucks)
 
 
 @dataclass(frozen=True)
