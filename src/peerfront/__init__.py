@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from peerfront.study.estimation import Estimates as Estimates
     from peerfront.study.estimation import estimate as estimate
     from peerfront.study.fit_settings import FitSettings as FitSettings
-    from peerfront.study.forecast import Forecast as Forecast
     from peerfront.study.model import Model as Model
     from peerfront.study.model import fit as fit
     from peerfront.study.model import load as load
     from peerfront.study.orders import PlanOrder as PlanOrder
+    from peerfront.study.outlook import Outlook as Outlook
 
 _EXPORTS = {
     "data.columns.schema_guess": ("guess_schema",),
@@ -76,7 +76,7 @@ _EXPORTS = {
     "study.design_worlds": ("DesignSettings",),
     "study.estimation": ("Estimates", "estimate"),
     "study.fit_settings": ("FitSettings",),
-    "study.forecast": ("Forecast",),
+    "study.outlook": ("Outlook",),
     "study.model": ("Model", "fit", "load"),
     "study.orders": ("PlanOrder",),
 }

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from peerfront.bounds.certificate import Certificate
@@ -19,12 +20,14 @@ from peerfront.foundation.messages import Message, Readable
 from peerfront.foundation.settings import check_fields, one_or_more, optional, optional_day
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.gfp.updating import DesignWorth
+from peerfront.problem import Allocation
 from peerfront.study.orders import PlanOrder
-from peerfront.study.restrictions import Cost
-from peerfront.study.stories import StoryResult, story_table
+from peerfront.study.stories import StoryResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from peerfront.study.outlook import Outlook
 
 WORKBOOK, PDF, CSV = ".xlsx", ".pdf", ".csv"
 """What a sheet can be written as."""
@@ -98,16 +101,11 @@ class CouponSheet(Readable):
     """spend, value: recruits expected in all, by the plan's own value, for every spend that was evaluated."""
     certificates: Mapping[str, Certificate]
     """The upper bound on what any plan can expect, by story; empty if there is nothing to decide."""
-    by_story: tuple[StoryResult, ...]
-    """What the plan brings by each remaining story, the most credible first; empty if the rest of the study is too
-    large to simulate."""
-    expected: float
-    """Recruits expected in all, discounted, later rounds included, averaged over the stories: simulated, or `promised`
-    if the study is too large for that."""
-    expected_error: float | None
-    """Its standard error (0 in the last round, which needs no simulation); None if `promised` stands in."""
+    in_rounds: tuple[StoryResult, ...]
+    """What the sheet brings by rounds where each remaining story is true, which bounds are compared with; empty if the
+    rest of the study is too large to simulate."""
     promised: float
-    """`expected` by the plan's own value, without simulation."""
+    """Recruits expected in all, discounted, by the plan's own value, without simulation."""
     discount: float
     rounds_left: int
     notes: tuple[Message, ...]
@@ -117,8 +115,6 @@ class CouponSheet(Readable):
     value, as a share. None if coupons were given out one by one (exact greedy)."""
     learning: tuple[DesignWorth, ...] = ()
     """What random numbers of coupons for a share of the people would bring; empty unless the order asked."""
-    costs: tuple[Cost, ...] = ()
-    """Recruits that strata and random numbers cost, compared with a plan without them; empty if there are neither."""
     study: str = ""
     """Name of the file that the model was fitted to; empty if the model does not say."""
     model_fingerprint: str = ""
@@ -127,6 +123,18 @@ class CouponSheet(Readable):
     """Warnings of the model itself, from its fit."""
     chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By stratum: everybody's chance of 0, 1, ... coupons; empty without strata."""
+    outlook: "Outlook | None" = None
+    """What to expect; None if nothing is to be expected, or the study is too large to simulate."""
+
+    @property
+    def allocation(self) -> Allocation:
+        """Coupons of everybody, in the frontier's order."""
+        return Allocation(self.table["coupons"].to_numpy(dtype=np.int64))
+
+    @property
+    def expected(self) -> float:
+        """Recruits expected in all, those of open coupons included: of the outlook, or `promised` without one."""
+        return self.promised if self.outlook is None else float(self.outlook.of_plan["recruits"])
 
     @property
     def why(self) -> "pd.Series[str]":
@@ -134,10 +142,13 @@ class CouponSheet(Readable):
         return self.table.set_index("person")["reason"].map(str)
 
     @property
-    def stories(self) -> pd.DataFrame:
-        """One row for each story: name, weight, now (recruits of this round), expected (recruits in all), error, regret
-        (recruits that knowing the true story would add), regret_error."""
-        return story_table(self.by_story)
+    def share_of_best(self) -> float | None:
+        """The least share of what any plan could expect that this one does, by rounds; None if it is not known."""
+        if not self.certificates or not self.in_rounds:
+            return None
+        own = sum(each.weight * each.expected for each in self.in_rounds)
+        most = sum(each.weight * self.certificates[each.name].high for each in self.in_rounds)
+        return min(own / most, 1.0) if most > 0.0 else None
 
     @property
     def certificate(self) -> Certificate | None:

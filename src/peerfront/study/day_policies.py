@@ -19,7 +19,7 @@ from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, st
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Crowd, Frontier, Policy, Rules, State
 from peerfront.problem.episode import ask_many
-from peerfront.study.study_state import OpenHolders, generation_days, part_of, rounds_until
+from peerfront.study.study_state import OpenHolders, part_of, rounds_until
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -131,14 +131,13 @@ class PlanByDate:
     times: ReturnTimes
     rules: Rules
     """The order's caps, and the most rounds that the value distinguishes."""
-    planning_days: int = 7
-    valid_days: float = np.inf
+    generation: float
+    """Days from the coupons of one generation to those of the next."""
     name: str = "plan"
 
     def hand_out(self, moment: PlanningDay) -> Whole:
-        generation = generation_days(self.times, self.valid_days, self.planning_days)
         most = self.rules.rounds if self.planner.rounds is None else min(self.rules.rounds, self.planner.rounds)
-        rules = replace(self.rules, rounds=rounds_until(moment.days_left, generation, most))
+        rules = replace(self.rules, rounds=rounds_until(moment.days_left, self.generation, most))
         states, living = _states(moment, rules)
         if not states:
             return np.zeros(len(moment.crowd), np.int64)
@@ -185,6 +184,18 @@ class ByRule:
             return np.zeros(len(moment.crowd), np.int64)
         parts = ask_many(self.policy, states, _lucks(moment, living))
         return _spread(moment, living, [part.coupons for part in parts])
+
+
+@dataclass(frozen=True, eq=False)
+class SheetToday:
+    """Today's coupons as on a sheet, [people who wait today]; later days by another policy."""
+
+    sheet: Whole
+    later: DayPolicy
+    name: str = "plan"
+
+    def hand_out(self, moment: PlanningDay) -> Whole:
+        return self.later.hand_out(moment) if moment.day else np.tile(self.sheet, len(moment.luck))
 
 
 def _states(moment: PlanningDay, rules: Rules) -> tuple[list[State], Whole]:

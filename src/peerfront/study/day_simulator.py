@@ -99,6 +99,7 @@ class DayPaths:
     queue: Whole  # [studies, weeks], waiting for an interview at the end of the week
     spent: Whole  # [studies, weeks], coupons given out at the week's beginning
     open: Whole  # [studies, weeks], coupons open at the week's end
+    died: NDArray[np.bool_]  # [studies], whether before the last week nobody was left who waits or will come
     ends: tuple[int, ...]
     """The last day of each week."""
 
@@ -208,6 +209,7 @@ class _Simulation:
         self.interviews = np.zeros((studies, self.settings.days + 1), np.int64)
         self.holders = self.holders.take(np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
+        died = np.zeros(studies, bool)
         begin, before = 0, -1
         for week, end in enumerate(ends):
             spent[:, week] = self._plan(begin)
@@ -217,8 +219,11 @@ class _Simulation:
             queue[:, week] = np.bincount(self.queue.episode, minlength=studies)
             now_open = self.holders.open(end)
             open_[:, week] = np.bincount(self.holders.episode, weights=now_open, minlength=studies)
+            if end < ends[-1]:
+                left = np.concatenate([self.waiting.episode, self.queue.episode, self.coming.episode])
+                died |= np.bincount(left, minlength=studies) == 0
             begin = end
-        return DayPaths(self.interviews, arrivals, queue, spent, open_, tuple(ends))
+        return DayPaths(self.interviews, arrivals, queue, spent, open_, died, tuple(ends))
 
     # Today ---------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import date as calendar_date
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -14,19 +13,21 @@ from peerfront.data.reading import read_frontier, read_study
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
-from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Progress, Readable, note, printed, silent
+from peerfront.foundation.settings import whole_number
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading
-from peerfront.study.orders import PlanOrder
+from peerfront.study.orders import PlanOrder, task_of
+from peerfront.study.study_state import AT_ONCE, Standing, standing_today
 
 if TYPE_CHECKING:
     from peerfront.data.columns.schema_guess import Guess
+    from peerfront.study.advice import Advice
     from peerfront.study.coupon_sheet import CouponSheet
-    from peerfront.study.date_forecast import DateForecast
     from peerfront.study.fit_settings import FitSettings
-    from peerfront.study.forecast import Forecast
+    from peerfront.study.outlook import Outlook
 
 People = Frontier | pd.DataFrame | Path | str
 """The people who wait for coupons: a frontier, or a table or CSV file with an id and the columns of the schema."""
@@ -57,102 +58,79 @@ class Model:
     fit: Fit
     """The fitted models and the planner, as they are saved."""
 
-    def plan(self, frontier: People, budget: float | PlanOrder | None = None, **limits: Any) -> "CouponSheet":
-        """Decide who gets how many coupons this round.
-
-        `budget` is the number of coupons left for the rest of the study; otherwise the one the model was fitted for.
-        `limits` are fields of `PlanOrder`: max_per_person, min_per_person, round_cap, rounds_left, reserve; population
-        (the people who could be recruited, so that it runs out), already. A whole `PlanOrder` may replace both.
+    def plan(
+        self,
+        people: Study | People,
+        budget: float | PlanOrder | None = None,
+        *,
+        as_of: str | None = None,
+        **limits: Any,
+    ) -> "CouponSheet":
+        """Decide who gets how many coupons this round. Arguments as in `advise`.
 
         >>> sheet = model.plan(study.waiting, budget=12, max_per_person=2)
         >>> sheet.spend <= 12, bool((sheet.table["coupons"] <= 2).all())
         (True, True)
         """
-        from peerfront.study.planning import plan_coupons
-
-        return plan_coupons(self.fit, self.frontier(frontier), self._order(budget, limits))
+        return self.advise(people, budget, as_of=as_of, **limits).sheet
 
     def forecast(
         self,
-        frontier: People,
+        people: Study | People,
         budget: float | PlanOrder | None = None,
         *,
-        target: float | None = None,
         already: float = 0,
-        episodes: float = 1000,
+        as_of: str | None = None,
+        episodes: float | None = None,
         seed: int = 0,
         progress: ShowProgress = False,
         **limits: Any,
-    ) -> "Forecast":
-        """Simulate the rest of the study, under the plan and under other rules. `budget` and `limits` as in `plan`.
+    ) -> "Outlook":
+        """Simulate the rest of the study, under the plan and under simple rules. Arguments as in `advise`.
 
-        `target` is the number of people wanted in all, of whom `already` have taken part.
-
-        >>> forecast = model.forecast(study.waiting, target=15, episodes=50)
-        >>> list(forecast.summary.columns[:4])
-        ['policy', 'described', 'recruits', 'p10']
+        >>> outlook = model.forecast(study, deadline="2024-12-31", target=130, episodes=20)
+        >>> outlook.today is not None and outlook.in_hand >= 0
+        True
         """
-        from peerfront.study.forecast import forecast
-
-        return forecast(
-            self.fit,
-            self.frontier(frontier),
-            self._order(budget, limits),
-            target,
-            episodes,
-            seed,
-            already=already,
-            progress=_shown(progress),
+        advice = self.advise(
+            people, budget, already=already, as_of=as_of, episodes=episodes, seed=seed, progress=progress, **limits
         )
+        if advice.outlook is None:
+            task_of(self.fit, advice.standing.waiting, advice.sheet.order).check_study_goes_on()
+            raise SettingError("outlook.too_large")
+        return advice.outlook
 
-    def forecast_by_date(
+    def advise(
         self,
-        study: Study | Path | str,
-        until: calendar_date | str,
+        people: Study | People,
         budget: float | PlanOrder | None = None,
         *,
+        already: float = 0,
         as_of: str | None = None,
-        target: float | None = None,
-        interviews_per_week: float | None = None,
-        episodes: float = 400,
+        episodes: float | None = None,
         seed: int = 0,
-        sheet: str = "",
         progress: ShowProgress = False,
-        **limits: float | None,
-    ) -> "DateForecast":
-        """Simulate the study day by day until a deadline, under the plan and under simple rules.
+        **limits: Any,
+    ) -> "Advice":
+        """Plan this round, and simulate the rest of the study.
 
-        The study says who waits, which coupons are open and since when; the forecast starts on its last day, or on an
-        earlier one (`as_of`). At most `interviews_per_week` people are interviewed; others queue. `budget` and `limits`
-        as in `plan`, `target` as in `forecast`.
-
-        >>> forecast = model.forecast_by_date(study, "2024-12-31", target=130, episodes=20)
-        >>> print(forecast.lines()[0])
-        On ... waiting for coupons, 20 coupons left to give out, ...
+        `people` is the study: who waits, which coupons are open and since when, on its last day or an earlier one
+        (`as_of`). A list of people who wait will do: then a round counts as a day, open coupons are not counted, and
+        `already` is the number of people who have taken part. `budget` is the number of coupons left for
+        the rest of the study; otherwise the one the model was fitted for. `limits` are fields of `PlanOrder`:
+        deadline, target, max_per_person, min_per_person, round_cap, rounds_left, reserve, population, ... A whole
+        `PlanOrder` may replace both. `episodes` is the number of simulated studies.
         """
-        from peerfront.foundation.settings import calendar_day
-        from peerfront.study.date_forecast import forecast_by_date
-        from peerfront.study.study_state import share_left_of, standing_of, times_of
+        from peerfront.study.advice import advise
+        from peerfront.study.outlook import STUDIES
 
-        order = self._order(budget, limits)
-        last = calendar_day("until", until)
-        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
-        seen = checked if as_of is None else checked.as_of(as_of)
-        times = times_of(self.fit, seen)
-        standing = standing_of(seen, self.schema, times)
-        return forecast_by_date(
-            self.fit,
-            standing,
-            order,
-            times,
-            last,
-            target=target,
-            interviews_per_week=interviews_per_week,
-            studies=episodes,
-            seed=seed,
-            share_left=share_left_of(self.fit, standing, order, target),
-            progress=_shown(progress),
-        )
+        order, studies = self._order(budget, limits), STUDIES if episodes is None else episodes
+        if not isinstance(people, Study):
+            enrolled = whole_number(note("outlook.already"), already, 0)
+            standing, times = Standing.by_rounds(self.frontier(people), enrolled), AT_ONCE
+        else:
+            standing, times, _ = standing_today(self.fit, people if as_of is None else people.as_of(as_of), self.schema)
+        return advise(self.fit, standing, order, times, studies=studies, seed=seed, progress=_shown(progress))
 
     def report(
         self,
@@ -161,8 +139,7 @@ class Model:
         budget: float | PlanOrder | None = None,
         *,
         out: Path | str | None = None,
-        target: float | None = None,
-        episodes: float = 1000,
+        episodes: float | None = None,
         seed: int = 0,
         with_ids: bool = False,
         with_trees: bool = True,
@@ -188,12 +165,12 @@ class Model:
         True
         """
         from peerfront.foundation.files import write_text
+        from peerfront.study.outlook import STUDIES
         from peerfront.study.report import ReportSettings, study_report
         from peerfront.study.report_calendar import read_earlier_backtest, read_earlier_forecast
 
         settings = ReportSettings(
-            target,  # type: ignore[arg-type] # checked there, as are the others
-            episodes,  # type: ignore[arg-type]
+            STUDIES if episodes is None else episodes,  # type: ignore[arg-type] # checked there, as are the others
             seed,
             with_ids,
             with_trees,

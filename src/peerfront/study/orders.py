@@ -17,6 +17,8 @@ from peerfront.foundation.settings import (
     check_fields,
     one_or_more,
     optional,
+    optional_day,
+    positive,
     proportion,
     text_list,
 )
@@ -76,6 +78,12 @@ class PlanOrder:
     """The least chance that everybody has of each allowed number; 0 for no random numbers."""
     spend: int | None = None
     """Coupons to give out this round, exactly; None: the best number."""
+    deadline: str = ""
+    """The study's last day, year-month-day, if its file has dates; empty: as many rounds as are left."""
+    target: int | None = None
+    """People wanted in all."""
+    interviews_per_week: float | None = None
+    """Interviews that can be held in a week; None for any number."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -95,6 +103,9 @@ class PlanOrder:
             already=optional(at_least(0)),
             acquaintances=optional(one_or_more),
             spend=optional(at_least(0, MOST_COUPONS)),
+            deadline=optional_day,
+            target=optional(one_or_more),
+            interviews_per_week=optional(positive),
         )
         if self.spend is not None and (self.strata or self.randomise or self.learn is not None):
             raise SettingError("orders.spend_and_random", spend=Remedy("spend"), cap=Remedy("round_cap"))

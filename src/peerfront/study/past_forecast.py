@@ -26,7 +26,6 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.offspring.generator_choice import fit_offspring
-from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_fit import fit_return_times
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier, History
@@ -36,13 +35,12 @@ from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
 from peerfront.study.fit_models import FEWEST, counts_of
-from peerfront.study.study_state import Standing
+from peerfront.study.study_state import AT_ONCE, Standing
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 NEAREST = 20
 """People of the study from whom a simulated person's number of coupons is drawn: those nearest by date."""
-_AT_ONCE = ReturnTimes("lognormal", 0.1, 0.05)  # by waves: everybody comes on the next day
 _FEWEST_ALIVE, _TIMES_ALIVE = 1_000, 10  # a simulated study stops giving out coupons beyond this many people
 
 
@@ -166,16 +164,13 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
         wave=waves[counted],
     )
     horizon = int(waves.max()) - wave
-    nobody = np.zeros(0, np.int64)
-    seen = CouponsSeen(nobody, np.zeros(0), nobody, np.zeros(0))
-    # Coupons given on day d are used on day d + 1: a wave is a day.
-    standing = Standing(EPOCH, Frontier.of(codes[:0]), seen, codes[:0], int((waves <= wave).sum()), NEVER, 1)
+    standing = Standing.by_rounds(Frontier.of(codes[:0]), int((waves <= wave).sum()))
     now = waves == wave
     joiners = Joiners(np.zeros(int(now.sum()), np.int64), codes[now], study.issued[now])
     later = waves >= wave
     policy = _policy((waves[later] - wave).astype(np.float64), study.issued[later], len(study))
     luck = named_luck(("backtest wave", wave, seed), studies)
-    drawn = DrawnModels.of(_models(history, _AT_ONCE, seed), seen, luck)
+    drawn = DrawnModels.of(_models(history, AT_ONCE, seed), standing.seen, luck)
     settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1)
     paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
     came = (waves > wave) & (study.recruiter != NOBODY)

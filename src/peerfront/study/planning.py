@@ -1,7 +1,7 @@
 """Plan one round: who gets how many coupons now and why, what other spends would bring, and how good the plan is.
 
-`plan_coupons` checks the order, plans the round, simulates the rest of the study with the fitted models, and bounds
-what any plan could expect.
+`plan_coupons` checks the order, plans the round, and bounds what any plan could expect. What comes of it is simulated
+by `outlook`; `advice` brings both together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
 from peerfront.study.orders import PlanOrder, Task, task_of
 from peerfront.study.population import population_notes, with_population
 from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
-from peerfront.study.restrictions import costs_of, planned_within, restriction_of
+from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import (
     SheetFirst,
     StoryResult,
@@ -52,7 +52,7 @@ def plan_coupons(
     """Plan one round. The same fit, people and order give the same sheet, byte for byte.
 
     `coming` is the part that recruits still to come from open coupons leave uncovered, by story
-    (`Planner.with_coming`). The sheet expects recruits of its own coupons only; the forecast counts those of open ones.
+    (`Planner.with_coming`).
     """
     fit, frontier = with_population(fit, frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
@@ -79,29 +79,20 @@ def plan_coupons(
         draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
         table["reason"] = _objects([_with_draw(*each, bool(decision.learning)) for each in draws])
     curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)
-    later = restriction.policy(afterwards)
-    results = _simulated(fit, afterwards, later, task, plan.allocation, decision.planned)
-    costs = costs_of(
-        fit, planner, task, restriction, decision.planned, named_luck(("sheet",), _episodes(task)),
-        lambda step: planned_within(planner, task, step).value, decision.free_value,
-    )  # fmt: skip
-    expected, error = _average(results) if results else (plan.value, None)
+    results = _simulated(fit, restriction.policy(afterwards), task, plan.allocation)
     return CouponSheet(
         table=table,
         spend=plan.spend,
         order=order,
         curve=curve,
         certificates=certify_by_story(drawn_responses(fit), fit.offspring, fit.schema, fit.discount, task.state),
-        by_story=tuple(results),
-        expected=expected,
-        expected_error=error,
+        in_rounds=tuple(results),
         promised=plan.value,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
-        notes=(*decision.notes, *population_notes(fit), *(cost.message for cost in costs), *task.notes),
+        notes=(*decision.notes, *population_notes(fit), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
-        costs=costs,
         chances=decision.chances,
         **_provenance(fit),
     )
@@ -119,7 +110,7 @@ def _nothing(fit: Fit, task: Task, people: Sequence[str]) -> CouponSheet:
     table.insert(5, "decided_by", BY_PLAN)
     table.insert(6, "probability", 1.0)
     notes = (note("nothing_to_give.so", why=why), *task.notes)
-    return CouponSheet(table, 0, order, curve, {}, (), 0.0, None, 0.0, fit.discount, left, notes, **_provenance(fit))
+    return CouponSheet(table, 0, order, curve, {}, (), 0.0, fit.discount, left, notes, **_provenance(fit))
 
 
 def _provenance(fit: Fit) -> dict[str, Any]:
@@ -190,33 +181,17 @@ def _episodes(task: Task) -> int:
     return int(np.clip(_SIMULATED_PEOPLE // (len(state.frontier) + state.remaining_budget), 40, _EPISODES))
 
 
-def _simulated(
-    fit: Fit, planner: Planner, later: Policy, task: Task, sheet: Allocation, planned: Allocation
-) -> list[StoryResult]:
-    """Simulate the rest of the study by every story; empty if that takes too long.
+def _simulated(fit: Fit, later: Policy, task: Task, sheet: Allocation) -> list[StoryResult]:
+    """Play the sheet by rounds in the world of every story; empty if that takes too long.
 
-    `later` decides the rounds after this one.
+    `later` decides the rounds after this one. Bounds on plans are by rounds, and this is what they are compared with.
     """
     state = task.state
-    if state.rounds_left > 1 and not can_be_simulated(state):
-        return []
-    episodes = _episodes(task)
-    plan = SheetFirst(planned, planner)
-    as_planned = later is planner and (sheet.coupons == planned.coupons).all()
-    handed_out = plan if as_planned else SheetFirst(sheet, later)
-    alone: dict[str, SheetFirst] = {}
-    for name in fit.responses:
-        knowing = replace(fit.planner.only(name), least_per_person=planner.least_per_person)
-        is_same = [story.name for story in planner.stories] == [name]
-        alone[name] = plan if is_same else SheetFirst(knowing.plan(state, every_spend=False).allocation, knowing)
     if state.rounds_left == 1:  # nothing is left to chance but the counts, whose means are known
-        return last_round(fit, state, sheet, planned, {name: policy.sheet for name, policy in alone.items()})
-    return results_of(fit, state, handed_out, plan, alone, named_luck(("sheet",), episodes))
-
-
-def _average(results: Sequence[StoryResult]) -> tuple[float, float]:
-    """Recruits averaged over the stories, and the standard error; all stories share the same luck."""
-    return sum(each.weight * each.expected for each in results), sum(each.weight * each.error for each in results)
+        return last_round(fit, state, sheet)
+    if not can_be_simulated(state):
+        return []
+    return results_of(fit, state, SheetFirst(sheet, later), named_luck(("sheet",), _episodes(task)))
 
 
 # What other spends would bring ----------------------------------------------------------------------------------------

@@ -19,15 +19,15 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Progress, note, part_of, silent, warning
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
 from peerfront.foundation.stored import rounded_count
-from peerfront.problem import Frontier, History, Rules
+from peerfront.problem import Frontier, History
 from peerfront.problem.state import MOST_EPISODES
+from peerfront.study.advice import advise
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import exposure_of, why_undated
 from peerfront.study.coupon_sheet import CouponSheet, Heading
-from peerfront.study.forecast import Forecast, forecast
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
-from peerfront.study.planning import plan_coupons
+from peerfront.study.outlook import STUDIES, Outlook
 from peerfront.study.published_counts import (
     PublishedCount,
     PublishedPlan,
@@ -45,6 +45,7 @@ from peerfront.study.published_tables import (
     published_offspring,
 )
 from peerfront.study.report_calendar import CalendarPage, EarlierBacktest, EarlierForecast, calendar_page
+from peerfront.study.study_state import AT_ONCE, Standing, standing_today
 
 _BOOTSTRAPS = 500
 
@@ -53,9 +54,7 @@ _BOOTSTRAPS = 500
 class ReportSettings:
     """What the page shows."""
 
-    target: int | None = None
-    """People wanted in all, those in the file included."""
-    episodes: int = 1000
+    episodes: int = STUDIES
     """Simulated studies of the forecast."""
     seed: int = 0
     with_ids: bool = False
@@ -74,7 +73,6 @@ class ReportSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            target=optional(one_or_more),
             episodes=at_least(2, MOST_EPISODES),
             seed=seed_number,
             with_ids=truth,
@@ -107,8 +105,6 @@ class StudyReport:
     summary: Summary
     counts: PublishedStudy
     order: PlanOrder
-    rules: Rules
-    """The order of the plan, or the model's if there is no plan."""
     natural: bool
     """Whether the plan is for the people of the study's file who wait, not for those of a second file."""
     another_file: Message | None
@@ -118,7 +114,9 @@ class StudyReport:
     sheet: CouponSheet | None
     plan: PublishedPlan | None
     """The plan as counts, without persons."""
-    outlook: Forecast | None
+    outlook: Outlook | None
+    by_rounds_because: Message | None
+    """Why the outlook is by rounds and not by date."""
     problems: tuple[tuple[str, PublishedCount], ...]
     """Kinds of faults and their numbers, without texts, which would name people and coupons."""
     fields: tuple[FieldUse, ...]
@@ -154,24 +152,20 @@ def study_report(
     history, summary = history_of(study, schema, _exposure(fit, study)), summarise(study)
     people = frontier_of(study, schema) if frontier is None else frontier
     sheet, outlook = None, None
+    standing, times, by_rounds_because = standing_today(fit, study, schema)
+    if frontier is not None:
+        standing, times = Standing.by_rounds(frontier, len(study)), AT_ONCE
     if len(people):
         progress(0.0, note("report.planning"))
-        sheet = plan_coupons(fit, people, order)
-        outlook = forecast(
-            fit,
-            people,
-            order,
-            settings.target,
-            settings.episodes,
-            settings.seed,
-            already=len(study),
-            progress=part_of(progress, 0.2, 0.7),
-        )
+        advice = advise(
+            fit, standing, order, times, studies=settings.episodes, seed=settings.seed,
+            progress=part_of(progress, 0.0, 0.7),
+        )  # fmt: skip
+        sheet, outlook = advice.sheet, advice.outlook
     progress(0.7, note("report.estimating") if settings.outcomes else note("report.drawing"))
     homophily = published_homophily(homophily_table(study, schema, settings.seed))
-    rules = fit.rules if outlook is None else outlook.rules
     if outlook is not None and not settings.with_ids:
-        outlook = replace(outlook, people=rounded_count(outlook.people))
+        outlook = replace(outlook, waiting=rounded_count(outlook.waiting))
     problems = Counter(problem.kind for problem in study.problems).most_common()
     return StudyReport(
         settings=settings,
@@ -181,13 +175,13 @@ def study_report(
         summary=summary,
         counts=publish_study(study, summary),
         order=order,
-        rules=rules,
         natural=frontier is None,
         another_file=_another_file(fit, history),
         people=people,
         sheet=sheet,
         plan=None if sheet is None else _published_plan(sheet, people, fit),
         outlook=outlook,
+        by_rounds_because=by_rounds_because,
         problems=tuple((kind, published(count)) for kind, count in problems),
         fields=_fields(study, schema),
         homophily=homophily,

@@ -6,7 +6,7 @@ each number (randomise 0.1). This module reads these, plans within them, draws, 
 simulating the study with and without them. Where counts contradict the belief, plans fall back to the usual number.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +16,15 @@ from peerfront.baselines.simple_rules import WhileTheyLast
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_people, note
-from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import one_of
 from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import Lottery, person_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restricted_plan, strata_of
-from peerfront.problem import Allocation, Policy, rollout
+from peerfront.problem import Allocation, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import PlanOrder, Task, usual_instead
-from peerfront.study.stories import SheetFirst, can_be_simulated
 from peerfront.study.study_sample import MOST_STRATA
 
 _NO_COST = 0.05  # recruits
@@ -175,74 +174,6 @@ def _notes(
     return notes
 
 
-# What it costs -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Recruits that a restriction costs: those of the free plan minus those of the restricted one, by the model."""
-
-    what: Message
-    recruits: float
-    error: float | None
-    """Standard error of the simulation; 0 if exact, None if computed by the plan's own value."""
-
-    @property
-    def message(self) -> Message:
-        if self.error is None:
-            how = note("costs.by_own_value")
-        else:
-            how = note("costs.simulated", error=2 * self.error) if self.error else note("costs.exact")
-        is_none = self.recruits < max(2 * (self.error or 0.0), _NO_COST)
-        return note("costs.none" if is_none else "costs.some", what=self.what, recruits=self.recruits, how=how)
-
-
-def costs_of(
-    fit: Fit,
-    planner: Planner,
-    task: Task,
-    restriction: Restriction,
-    free: Allocation,
-    luck: Luck,
-    own_values: Callable[[Restriction], float],
-    free_value: float,
-) -> tuple[Cost, ...]:
-    """What strata cost, and what random numbers cost in addition; `free` is the plan without them.
-
-    The rest of the study is simulated with the same limits in later rounds and the same luck for everybody. In the last
-    round the means are exact. If the study is too large to simulate, `own_values` gives the value of a plan.
-    """
-    steps: list[tuple[Message, Restriction]] = []
-    if restriction.fields:
-        what = note("costs.strata", fields=restriction.label_text)
-        steps.append((what, Restriction(restriction.schema, restriction.fields)))
-    if restriction.chance > 0.0:
-        steps.append((note("costs.random", chance=restriction.chance), restriction))
-    state = task.state
-    if state.rounds_left > 1 and not can_be_simulated(state):
-        values = [free_value, *(own_values(step) for _, step in steps)]
-        return tuple(
-            Cost(what, before - after, None)
-            for (what, _), before, after in zip(steps, values[:-1], values[1:], strict=True)
-        )
-    if state.rounds_left == 1:
-        exact = [_of_allocation(planner, task, free), *(_in_last_round(planner, task, step) for _, step in steps)]
-        return tuple(
-            Cost(what, before - after, 0.0)
-            for (what, _), before, after in zip(steps, exact[:-1], exact[1:], strict=True)
-        )
-    policies: list[Policy] = [SheetFirst(free, planner), *(step.policy(planner) for _, step in steps)]
-    earned = np.zeros((len(policies), len(luck)))
-    world = fit.world(state.frontier)
-    for place, policy in enumerate(policies):
-        earned[place] = rollout(world, policy, state.rules, luck).discounted_rewards(fit.discount)
-    costs = []
-    for (what, _), before, after in zip(steps, earned[:-1], earned[1:], strict=True):
-        lost = before - after
-        costs.append(Cost(what, float(lost.mean()), float(lost.std(ddof=1) / np.sqrt(len(lost)))))
-    return tuple(costs)
-
-
 def planned_within(planner: Planner, task: Task, restriction: Restriction, **more: object) -> RestrictedPlan:
     """The plan of this round within the restrictions, before anything is drawn."""
     state = task.state
@@ -260,17 +191,3 @@ def planned_within(planner: Planner, task: Task, restriction: Restriction, **mor
         chance=restriction.chance,
         **more,  # type: ignore[arg-type] # floors
     )
-
-
-def _in_last_round(planner: Planner, task: Task, restriction: Restriction) -> float:
-    """Recruits expected in the last round, averaged over lots and random numbers."""
-    chances = planned_within(planner, task, restriction).chances()
-    gains = planner.gains(task.state.frontier.covariates, chances.shape[1] - 1)
-    brought = np.concatenate([np.zeros((len(gains), 1)), np.cumsum(gains, axis=1)], axis=1)
-    return float((chances * brought).sum())
-
-
-def _of_allocation(planner: Planner, task: Task, allocation: Allocation) -> float:
-    most = task.state.most_per_person
-    gains = planner.gains(task.state.frontier.covariates, most)
-    return float(gains[np.arange(most) < allocation.coupons[:, None]].sum())

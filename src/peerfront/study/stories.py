@@ -1,15 +1,13 @@
-"""What a plan brings by each part of the belief, and what knowing that it is the true one would bring.
+"""The parts of the belief: the planner of each, and what a sheet brings by rounds where it is true.
 
 The parts (`models.belief`) answer "and if": people have a limited number to bring, so that one coupon does almost as
-well as three; each coupon is used on its own; or more coupons motivate. A plan is simulated in the world of every part;
-the regret is how many more recruits planning for that part alone would bring there, with the same luck.
+well as three; each coupon is used on its own; or more coupons motivate.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
@@ -95,7 +93,7 @@ class SheetFirst:
 
 @dataclass(frozen=True)
 class StoryResult:
-    """One plan, simulated in the world of one story."""
+    """A sheet, played by rounds in the world of one story."""
 
     name: str
     weight: float
@@ -103,11 +101,6 @@ class StoryResult:
     """Expected recruits of this round."""
     expected: float
     """Recruits in all, discounted."""
-    error: float
-    """Its standard error."""
-    regret: float
-    """How many more recruits planning for this story alone would bring; chance can make it negative."""
-    regret_error: float
 
 
 def believed(fit: Fit) -> list[Story]:
@@ -122,51 +115,18 @@ def expected_now(story: Story, state: State, sheet: Allocation) -> float:
     return float(gains[np.arange(most) < sheet.coupons[:, None]].sum())
 
 
-def last_round(
-    fit: Fit, state: State, sheet: Allocation, planned: Allocation, alone: Mapping[str, Allocation]
-) -> list[StoryResult]:
-    """The exact expectation of a sheet in the last round, by every story; arguments as in `results_of`."""
-    results = []
-    for story in believed(fit):
-        now, before, best = (expected_now(story, state, each) for each in (sheet, planned, alone[story.name]))
-        results.append(StoryResult(story.name, story.weight, now, now, 0.0, best - before, 0.0))
-    return results
+def last_round(fit: Fit, state: State, sheet: Allocation) -> list[StoryResult]:
+    """The exact expectation of a sheet in the last round, by every story."""
+    means = [(story, expected_now(story, state, sheet)) for story in believed(fit)]
+    return [StoryResult(story.name, story.weight, now, now) for story, now in means]
 
 
-def results_of(
-    fit: Fit, state: State, sheet: SheetFirst, planned: SheetFirst, alone: Mapping[str, SheetFirst], luck: Luck
-) -> list[StoryResult]:
-    """Simulate a sheet in the world of every story.
-
-    `alone` are the plans for one story alone, by its name. The regret compares them with the sheet as it was `planned`,
-    before floors, lots and random numbers, because their cost is no regret.
-    """
+def results_of(fit: Fit, state: State, sheet: SheetFirst, luck: Luck) -> list[StoryResult]:
+    """Play a sheet by rounds in the world of every story."""
     results = []
     for story in believed(fit):
         world = fit.world(state.frontier, story.name)
-        played: dict[int, Array] = {}
-        for policy in (sheet, planned, alone[story.name]):
-            if id(policy) not in played:
-                played[id(policy)] = rollout(world, policy, state.rules, luck).discounted_rewards(fit.discount)
-        earned, regret = played[id(sheet)], played[id(alone[story.name])] - played[id(planned)]
-        results.append(
-            StoryResult(
-                name=story.name,
-                weight=story.weight,
-                now=expected_now(story, state, sheet.sheet),
-                expected=float(earned.mean()),
-                error=_error(earned),
-                regret=float(regret.mean()),
-                regret_error=_error(regret),
-            )
-        )
+        earned = rollout(world, sheet, state.rules, luck).discounted_rewards(fit.discount)
+        now = expected_now(story, state, sheet.sheet)
+        results.append(StoryResult(story.name, story.weight, now, float(earned.mean())))
     return results
-
-
-def _error(values: Array) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-def story_table(results: Sequence[StoryResult]) -> pd.DataFrame:
-    """story, weight, expected, error, regret, regret_error: one row for each remaining story."""
-    return pd.DataFrame([{field.name: getattr(each, field.name) for field in fields(StoryResult)} for each in results])

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import waiting_people
-from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.data.study_schema import StudySchema, encode_study, frontier_of
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
@@ -25,6 +25,10 @@ from peerfront.study.population import check_target, reachable_shares, read_popu
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+
+AT_ONCE = ReturnTimes("lognormal", 0.1, 0.05)
+"""Return times by rounds: everybody comes on the first day on which coupons can be used."""
 
 
 class SharesLeft(Protocol):
@@ -39,7 +43,8 @@ class SharesLeft(Protocol):
 class Standing:
     """A study on the day of its data, as plans and forecasts by date use it."""
 
-    today: date
+    today: date | None
+    """None for a study without dates, in which a round counts as a day."""
     waiting: Frontier
     """People who have enrolled and have had no coupons yet."""
     seen: CouponsSeen
@@ -55,6 +60,13 @@ class Standing:
     def __post_init__(self) -> None:
         if len(self.seen) != len(self.holders):
             raise ValueError(f"{len(self.seen)} holders of coupons, and {len(self.holders)} rows of covariates")
+
+    @classmethod
+    def by_rounds(cls, waiting: Frontier, enrolled: int = 0) -> "Standing":
+        """People who wait in a study without dates: who gets coupons today brings people tomorrow."""
+        nobody = np.zeros(0, np.int64)
+        seen = CouponsSeen(nobody, np.zeros(0), nobody, np.zeros(0))
+        return cls(None, waiting, seen, waiting.covariates[:0], enrolled, NEVER, 1)
 
     @cached_property
     def open(self) -> "OpenHolders":
@@ -134,6 +146,17 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         valid_days=usual,
         active_after_days=int(settings.active_after_days),
     )
+
+
+def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standing, ReturnTimes, Message | None]:
+    """Where the study stands, its return times, and why it is seen by rounds where its dates do not suffice."""
+    undated = why_undated(study) if fit.returns is None else None
+    if study.day is None or undated or not study.settings.open_by_dates:
+        no_dates = study.day is None or undated
+        why = undated or note("week.no_dates") if no_dates else note("week.open_by_schema")
+        return Standing.by_rounds(frontier_of(study, schema), len(study)), AT_ONCE, why
+    times = times_of(fit, study)
+    return standing_of(study, schema, times), times, None
 
 
 def need_dates(study: Study) -> None:

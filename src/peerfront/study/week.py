@@ -147,7 +147,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     study = read_study(file, reading)
     schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
-    order.last_day(day)  # refuses a deadline that has passed
+    order.check_deadline(day)
     in_file = len(study)
     if study.day is not None:
         study = study.as_of(day)

@@ -1,7 +1,7 @@
 """The plan of a week: the standing order, the sheet (with open coupons counted), and the forecast by date."""
 
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Progress, Remedy, note
+from peerfront.foundation.messages import Message, Progress, Remedy
 from peerfront.foundation.settings import (
     among,
     at_least,
@@ -29,19 +29,15 @@ from peerfront.gfp.lottery import person_luck
 from peerfront.models.belief.prior import Prior, prior_belief
 from peerfront.problem import Frontier
 from peerfront.problem.state import MOST_COUPONS
-from peerfront.study.coupon_calendar import why_undated
+from peerfront.study.advice import advise
 from peerfront.study.coupon_sheet import CouponSheet, Heading
-from peerfront.study.date_forecast import DateForecast, forecast_by_date
-from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import BY_LOT
 from peerfront.study.model import Model
 from peerfront.study.orders import RESPONSES, PlanOrder
-from peerfront.study.planning import plan_coupons
+from peerfront.study.outlook import Outlook
 from peerfront.study.reasons import Reason, ReasonCode
-from peerfront.study.study_state import generation_days, rounds_until, share_left_of, standing_of, times_of
+from peerfront.study.study_state import standing_today
 
-USUAL_WEEKS = 8
-"""Weeks that are looked ahead where no deadline is given."""
 USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
 SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
@@ -124,20 +120,16 @@ class WeekOrder:
         texts = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         return {**texts, "prior_belief": self.prior_belief.table() if isinstance(self.prior_belief, Prior) else None}
 
-    def last_day(self, today: date) -> date:
-        """The last day of the forecast."""
-        if not self.deadline:
-            return today + timedelta(weeks=USUAL_WEEKS)
-        last = date.fromisoformat(self.deadline)
-        if last <= today:
+    def check_deadline(self, today: date) -> None:
+        """Refuse a deadline that has passed."""
+        if self.deadline and date.fromisoformat(self.deadline) <= today:
             raise SettingError(
                 "week.deadline_passed",
                 deadline=self.deadline, today=today.isoformat(), later=Remedy("deadline"), earlier=Remedy("date"),
             )  # fmt: skip
-        return last
 
-    def plan_order(self, left: int, rounds_left: int | None, already: int, number: int) -> PlanOrder:
-        """The order for the sheet of week `number`, with the coupons that are left and the people who have taken part.
+    def plan_order(self, left: int, number: int, *, with_deadline: bool = True) -> PlanOrder:
+        """The order for the sheet of week `number`, with the coupons that are left.
 
         Every week draws its lots with a seed of its own, so that the same people do not lose every time.
         """
@@ -146,15 +138,16 @@ class WeekOrder:
             max_per_person=self.max_per_person,
             min_per_person=self.min_per_person,
             round_cap=self.round_cap,
-            rounds_left=rounds_left,
             reserve=min(self.reserve, left),
             response=self.response,
             at_least=self.at_least,
             seed=self.seed + number - 1,
             population=self.population,
-            already=already if self.population else None,
             strata=self.strata,
             randomise=self.randomise,
+            deadline=self.deadline if with_deadline else "",
+            target=self.target,
+            interviews_per_week=self.interviews_per_week,
         )
 
 
@@ -172,20 +165,12 @@ class WeekPlan:
     """person, coupons, decided_by, probability, reason, and whatever else the sheet has."""
     sheet: CouponSheet
     """The coupon sheet; without a model it holds the table but no expected numbers."""
-    forecast: DateForecast | None = None
-    """The forecast by date; None without return times, or if none was requested."""
-    why_no_forecast: Message | None = None
-    """Why there is no forecast by date although one was requested."""
-    rounds: int | None = None
-    """Generations of recruits that fit until the last day; None without dates."""
-    until: date | None = None
-    """The last day of the forecast."""
-    has_deadline: bool = False
-    """Whether the last day is the study's deadline."""
+    outlook: Outlook | None = None
+    """What to expect; None without a model, or if nobody can come."""
+    by_rounds_because: Message | None = None
+    """Why the outlook is by rounds and not by date."""
     in_time: float = 1.0
     """Share of the recruits of this week's coupons who come by the last day."""
-    is_restricted: bool = False
-    """Whether the sheet has strata or random numbers, which the forecast by date ignores."""
     same_for_all: "SameForAll | None" = None
     """The sheet of a study that is too small for a model."""
 
@@ -223,11 +208,11 @@ class WeekPlan:
         files = {SHEET: csv_text(table, float_format="%.6g").encode()}
         if len(self.table):
             files[PRINTED] = self.sheet.excel(heading)
-        if self.forecast is not None:
+        if self.outlook is not None:
             from peerfront.foundation.pictures import rendered  # only here: it needs matplotlib
 
-            files[FORECAST] = self.forecast.weeks.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
-            files[PICTURE] = rendered(self.forecast.plot(), "png")
+            files[FORECAST] = self.outlook.steps.to_csv(index=False, lineterminator="\n", float_format="%.4f").encode()
+            files[PICTURE] = rendered(self.outlook.plot(), "png")
         return files
 
 
@@ -258,51 +243,16 @@ def planned_week(
 ) -> WeekPlan:
     """Plan week `number` for the people who wait (a mask, [people]) with the coupons that are left.
 
-    `studies` is the number of simulated studies for the forecast by date; 0: no forecast.
+    `studies` is the number of simulated studies of the outlook.
     """
     if model is None:
         return _same_for_all(study, waits, order, left, number)
-    schema = model.schema
-    people = Frontier(study.ids[waits], encode_study(study, schema)[waits])
-    until = order.last_day(day)
-    undated = why_undated(study) if model.fit.returns is None else None
-    if study.day is None or undated or not study.settings.open_by_dates:
-        sheet = plan_coupons(model.fit, people, order.plan_order(left, None, len(study), number))
-        no_dates = study.day is None or undated
-        why = undated or note("week.no_dates") if no_dates else note("week.open_by_schema")
-        return WeekPlan(sheet.table, sheet, why_no_forecast=why)
-    times = times_of(model.fit, study)
-    standing = replace(standing_of(study, schema, times), waiting=people)
-    days = (until - day).days
-    rounds = rounds_until(days, generation_days(times, standing.valid_days), model.fit.rules.rounds)
-    asked = order.plan_order(left, rounds, len(study), number)
-    sheet = plan_coupons(model.fit, people, asked, coming_of(model.fit.planner, standing.open, times, days))
-    if not studies:
-        return WeekPlan(sheet.table, sheet)
-    progress(0.3, note("week.looking_ahead"))
-    forecast = forecast_by_date(
-        model.fit,
-        standing,
-        replace(asked, strata=(), randomise=0.0),
-        times,
-        until,
-        target=order.target,
-        interviews_per_week=order.interviews_per_week,
-        studies=studies,
-        seed=order.seed,
-        share_left=share_left_of(model.fit, standing, asked, order.target),
-        progress=progress,
-    )
-    return WeekPlan(
-        sheet.table,
-        sheet,
-        forecast,
-        rounds=rounds,
-        until=until,
-        has_deadline=bool(order.deadline),
-        in_time=float(times.cdf(days, standing.valid_days)),
-        is_restricted=bool(asked.strata or asked.randomise),
-    )
+    people = Frontier(study.ids[waits], encode_study(study, model.schema)[waits])
+    standing, times, why = standing_today(model.fit, study, model.schema)
+    standing = replace(standing, waiting=people)
+    asked = order.plan_order(left, number, with_deadline=why is None)
+    advice = advise(model.fit, standing, asked, times, studies=studies, seed=order.seed, progress=progress)
+    return WeekPlan(advice.sheet.table, advice.sheet, advice.outlook, why, advice.in_time)
 
 
 def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, number: int) -> WeekPlan:
@@ -316,7 +266,7 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
     wanted = max(min(USUAL_EACH, order.max_per_person or USUAL_EACH), order.min_per_person)
     each = min(wanted, available // len(people)) if len(people) else 0
     more = available - each * len(people) if len(people) and each < wanted else 0  # people who get one more, by lot
-    asked = order.plan_order(left, None, len(study), number)
+    asked = order.plan_order(left, number)
     place = np.argsort(
         np.argsort(person_luck(people.tolist(), asked.seed).uniform("lot"), kind="stable"), kind="stable"
     )
@@ -337,6 +287,6 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
     )
     curve = pd.DataFrame({"spend": [int(coupons.sum())], "value": [0.0]})
     sheet = CouponSheet(
-        table, int(coupons.sum()), asked, curve, {}, (), 0.0, None, 0.0, 1.0, 1, (), study=study.source
+        table, int(coupons.sum()), asked, curve, {}, (), 0.0, 1.0, 1, (), study=study.source
     )  # fmt: skip
     return WeekPlan(table, sheet, same_for_all=SameForAll(len(people), available, wanted, each, more))

@@ -33,7 +33,7 @@ from peerfront.study.orders import PlanOrder, task_of, usual_instead
 from peerfront.study.reasons import Facts, Reason, ReasonCode, alike, reason_for_one
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import ordered_planner
-from peerfront.study.study_state import OpenHolders, generation_days, rounds_until
+from peerfront.study.study_state import OpenHolders
 from peerfront.study.week_plan import USUAL_EACH
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary, loaded_model
 from peerfront.web.live.planning.planning_inputs import codes_of, is_over, open_holders, order_of, today_of, usable_days
@@ -258,12 +258,12 @@ def _with_model(
     strata = tuple(name for name in summary.strata_columns if name in fit.schema.names)
     left = min(approved.free, fit.planner.budget)
     asked = order_of(settings, left, seed_for(approved.plan.seed, person), strata)
-    rounds, coming = None, None
+    order, coming = asked.plan_order(left, 1, with_deadline=fit.returns is not None), None
     if fit.returns is not None:
-        days = (asked.last_day(approved.today) - approved.today).days
-        rounds = rounds_until(days, generation_days(fit.returns, usable_days(settings)), fit.rules.rounds)
-        coming = coming_of(fit.planner, holders, fit.returns, days)
-    return plan_alone(fit, person, codes, asked.plan_order(left, rounds, 0, 1), coming, summary.strata)
+        horizon = horizon_of(fit, approved.today, usable_days(settings), order, fit.returns)
+        order = replace(order, rounds_left=horizon.rounds)
+        coming = coming_of(fit.planner, holders, fit.returns, horizon.days)
+    return plan_alone(fit, person, codes, order, coming, summary.strata)
 
 
 def _somebody(codes: Codes) -> OpenHolders:

@@ -1,0 +1,90 @@
+"""One answer for a study as it stands on a day: this round's sheet, and what to expect of it.
+
+`advise` is the only place where a plan is made and looked ahead from. The sheet, the forecast, the week, the report,
+the app and the live study are views of its result, so that a quantity has one figure, with its day and horizon.
+"""
+
+from dataclasses import dataclass, replace
+
+from peerfront.foundation.machine import one_thread
+from peerfront.foundation.messages import Progress, note, part_of, silent
+from peerfront.models.returns.return_times import ReturnTimes
+from peerfront.study.artifacts import Fit
+from peerfront.study.coupon_sheet import CouponSheet
+from peerfront.study.day_policies import coming_of
+from peerfront.study.orders import PlanOrder, Task, task_of
+from peerfront.study.outlook import STUDIES, Choice, Horizon, Outlook, horizon_of, outlook_of
+from peerfront.study.planning import plan_coupons
+from peerfront.study.population import with_population
+from peerfront.study.stories import can_be_simulated, ordered_planner
+from peerfront.study.study_state import AT_ONCE, Standing, share_left_of
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What to do and what to expect."""
+
+    sheet: CouponSheet
+    outlook: Outlook | None
+    """None if nobody can come, or if the study is too large to simulate."""
+    standing: Standing
+    horizon: Horizon
+    in_time: float = 1.0
+    """Share of the recruits of today's coupons who come within the horizon."""
+
+
+@one_thread()
+def advise(
+    fit: Fit,
+    standing: Standing,
+    order: PlanOrder,
+    times: ReturnTimes = AT_ONCE,
+    *,
+    studies: float = STUDIES,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Advice:
+    """Plan today's coupons, and simulate the rest of the study.
+
+    `times` are the return times of a study with dates. The same arguments give exactly the same advice.
+    """
+    if order.population and order.already is None and standing.enrolled:
+        order = replace(order, already=standing.enrolled)
+    horizon = horizon_of(fit, standing.today, standing.valid_days, order, times)
+    asked = replace(order, rounds_left=horizon.rounds)
+    coming = coming_of(fit.planner, standing.open, times, horizon.days)
+    share_left = share_left_of(fit, standing, asked, asked.target)
+    sheet = plan_coupons(fit, standing.waiting, asked, coming)
+    in_time = float(times.cdf(horizon.days, standing.valid_days))
+    task = task_of(fit, standing.waiting, asked)
+    if not can_be_simulated(task.state) or not (len(standing.waiting) or standing.coupons_open):
+        return Advice(sheet, None, standing, horizon, in_time)
+    progress(0.3, note("week.looking_ahead"))
+    outlook = outlook_of(
+        fit, standing, times, task, horizon, sheet.allocation,
+        share_left=share_left, choices=_choices(fit, task, sheet), studies=studies, seed=seed,
+        progress=part_of(progress, 0.3, 1.0),
+    )  # fmt: skip
+    return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)
+
+
+def _choices(fit: Fit, task: Task, sheet: CouponSheet) -> list[Choice]:
+    """Other plans whose price is shown: at least one coupon each, and a plan without the order's limits."""
+    order, choices = task.order, []
+    if task.nothing_because:
+        return []
+    people, restricted = len(task.state.frontier), order.at_least or order.strata or order.randomise
+    if order.min_per_person == 0 and people <= task.spendable and not restricted and order.spend is None:
+        choices.append(_choice(fit, task, replace(order, min_per_person=1), "choices.at_least_one"))
+    if restricted or order.min_per_person:
+        free = replace(order, min_per_person=0, at_least=(), strata=(), randomise=0.0)
+        choices.append(_choice(fit, task, free, "choices.without_limits"))
+    return choices
+
+
+def _choice(fit: Fit, task: Task, order: PlanOrder, code: str) -> Choice:
+    own = task_of(fit, task.state.frontier, order)
+    planner = ordered_planner(fit, own)
+    depleted, people = with_population(fit, task.state.frontier, order)
+    today = ordered_planner(depleted, own).plan(replace(own.state, frontier=people), every_spend=False)
+    return Choice(note(code), today.allocation, planner)
