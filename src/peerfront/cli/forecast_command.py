@@ -1,19 +1,26 @@
 """`peerfront forecast`, `backtest` and `report`: what to expect, how earlier forecasts fared, a page about it all."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import claim, heading_of, number, order_of, output, schema_in, shown_progress, study_in, text
+from peerfront.cli.options import (
+    claim,
+    heading_of,
+    number,
+    order_of,
+    output,
+    people_in,
+    schema_in,
+    shown_progress,
+    study_in,
+    text,
+)
 from peerfront.cli.screen import show_result, show_written, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
-
-if TYPE_CHECKING:
-    from peerfront.study.date_forecast import DateForecast
-    from peerfront.study.forecast import Forecast
 
 
 def forecast_command(
@@ -23,15 +30,10 @@ def forecast_command(
     frontier: Annotated[
         Path | None, typer.Argument(help="CSV or Excel file with the people who may refer next.")
     ] = None,
-    study: Annotated[
-        Path | None,
-        text("FILE", "Instead of FRONTIER, the study's file with dates: forecast by date, open coupons included."),
-    ] = None,
-    until: Annotated[str | None, text("DATE", "With --study: the deadline, such as 2027-03-01.")] = None,
-    as_of: Annotated[str | None, text("DATE", "With --study: the day to look ahead from; otherwise its last.")] = None,
-    interviews_per_week: Annotated[
-        float | None, number("With --study: interviews that can be held in a week; others queue.")
-    ] = None,
+    study_file: options.STUDY_FILE = None,
+    deadline: options.DEADLINE = None,
+    as_of: options.AS_OF = None,
+    interviews_per_week: options.INTERVIEWS = None,
     sheet: options.SHEET = None,
     target: options.TARGET = None,
     already: Annotated[
@@ -46,56 +48,38 @@ def forecast_command(
     round_cap: options.ROUND_CAP = None,
     reserve: options.RESERVE = 0,
     response: options.RESPONSE = "average",
+    at_least: options.AT_LEAST = None,
     strata: options.STRATA = None,
     randomise: options.RANDOMISE = 0.0,
-    episodes: options.EPISODES = 1000,
+    episodes: options.EPISODES = None,
     seed: options.SEED = 0,
+    details: options.DETAILS = False,
     out: Annotated[Path | None, output("Folder for the tables (CSV) and the picture (PNG, SVG).")] = None,
     overwrite: options.OVERWRITE = False,
 ) -> None:
-    """Simulate the study from here on: recruits by round, chances, coupons that stay unused.
+    """Simulate the study from here on: how many come and when, chances, coupons that stay unused.
 
-    With FRONTIER, a file of the people who may refer next, by rounds; with --study and --until by date: interviews per
-    week, the date of the target, open coupons and a queue of interviews.
+    With --study-file by date, open coupons included; with FRONTIER, a file of the people who may refer next, by rounds.
     """
     from peerfront.study.model import load
-    from peerfront.words.date_forecast_words import date_forecast_tables
-    from peerfront.words.forecast_words import forecast_tables
-    from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
+    from peerfront.words.outlook_words import outlook_tables
+    from peerfront.words.result_files import FORECAST_FILES, write_forecast
 
-    if (frontier is None) == (study is None):
-        raise SettingError("forecast_options.one_of_two")
-    if study is None and (until or as_of or interviews_per_week is not None):
-        raise SettingError("forecast_options.by_date_only")
-    if study is not None and (already or left_column or not until):
-        raise SettingError("forecast_options.by_date_needs")
-    files = FORECAST_FILES if study is None else DATE_FORECAST_FILES
-    claim(context, out, files, overwrite=overwrite, inputs=(model, frontier, study))
+    claim(context, out, FORECAST_FILES, overwrite=overwrite, inputs=(model, frontier, study_file))
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
-        rounds_left=rounds_left, reserve=reserve, response=response, strata=strata, randomise=randomise,
-        population=population, acquaintances=acquaintances,
+        rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, strata=strata,
+        randomise=randomise, population=population, acquaintances=acquaintances, deadline=deadline or "",
+        target=target, interviews_per_week=interviews_per_week, seed=seed,
     )  # fmt: skip
     fitted = load(model)
+    people = people_in(fitted, frontier, study_file, sheet, left_column)
     with shown_progress() as progress:
-        if study is not None and until:
-            by_date = fitted.forecast_by_date(
-                study, until, order, as_of=as_of, target=target, interviews_per_week=interviews_per_week,
-                episodes=episodes, seed=seed, sheet=sheet or "", progress=progress,
-            )  # fmt: skip
-            forecast: Forecast | DateForecast = by_date
-            tables = date_forecast_tables(by_date)
-        else:
-            assert frontier is not None, "one of the two is there"
-            people = fitted.frontier(frontier, sheet or "", left_column)
-            forecast = by_rounds = fitted.forecast(
-                people, order, target=target, already=already, episodes=episodes, seed=seed, progress=progress
-            )
-            tables = forecast_tables(by_rounds)
-    show_result(tables, forecast.lines())
+        outlook = fitted.forecast(people, order, already=already, as_of=as_of, episodes=episodes, progress=progress)
+    show_result(outlook_tables(outlook), [*outlook.lines(), *(outlook.details() if details else [])])
     if out is not None:
-        write_forecast(out, forecast)
-        show_written(out, files)
+        write_forecast(out, outlook)
+        show_written(out, [name for name in FORECAST_FILES if (out / name).exists()])
 
 
 def backtest_command(
@@ -183,7 +167,8 @@ def report_command(
     learn_share: options.LEARN_SHARE = None,
     strata: options.STRATA = None,
     randomise: options.RANDOMISE = 0.0,
-    episodes: options.EPISODES = 1000,
+    deadline: options.DEADLINE = None,
+    episodes: options.EPISODES = None,
     seed: options.SEED = 0,
     with_ids: Annotated[
         bool, typer.Option("--with-ids", help="Show the coupon sheet to print, participants' ids included.")
@@ -228,14 +213,14 @@ def report_command(
         fitted.fit.rules.budget if budget is None else budget,
         max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap, rounds_left=rounds_left,
         reserve=reserve, response=response, at_least=at_least, learn=learn,
-        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
+        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed, deadline=deadline or "", target=target,
     )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_study(file, fitted.schema.reading)
     with shown_progress() as progress:
         fitted.report(
             study, people, order,
-            out=out, target=target, episodes=episodes, seed=seed, with_ids=with_ids,
+            out=out, episodes=episodes, seed=seed, with_ids=with_ids,
             with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
             outcome=outcome or (), population=population, decisions=decisions, progress=progress,
         )  # fmt: skip

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from peerfront.data.study import Study
     from peerfront.data.study_schema import StudySchema
+    from peerfront.problem import Frontier
     from peerfront.study.coupon_sheet import Heading
+    from peerfront.study.model import Model
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
@@ -111,6 +113,19 @@ RANDOMISE = Annotated[
     ),
 ]
 RESERVE = Annotated[float, number("Coupons to keep back.")]
+STUDY_FILE = Annotated[
+    Path | None,
+    typer.Option(
+        "--study-file",
+        metavar="FILE",
+        help="The study's file, instead of a file of people who wait: who waits and which coupons are open is in it.",
+    ),
+]
+DEADLINE = Annotated[
+    str | None, text("DATE", "The study's last day, such as 2027-03-01, if its file has dates; otherwise by rounds.")
+]
+INTERVIEWS = Annotated[float | None, number("With --study-file: interviews that can be held in a week; others queue.")]
+DETAILS = Annotated[bool, typer.Option("--details", help="Also say how good the plan is, and what it rests on.")]
 TARGET = Annotated[float | None, number("People wanted in all.")]
 POPULATION = Annotated[
     list[str] | None,
@@ -133,7 +148,7 @@ LEFT_COLUMN = Annotated[
         "'acquaintances left', if there is one.",
     ),
 ]
-EPISODES = Annotated[float, number("Simulated studies.")]
+EPISODES = Annotated[float | None, number("Simulated studies; otherwise 400.")]
 PRIOR = Annotated[
     list[Path] | None,
     text("MODEL", "Folder of a model of an earlier study, which helps this one as far as they agree; repeatable."),
@@ -271,6 +286,24 @@ def study_in(
     codes = tuple(dict.fromkeys((*saved.missing, *(missing or ()))))
     study = read_study(file, replace(saved, columns=columns, missing=codes, **given))
     return study if as_of is None else study.as_of(as_of)
+
+
+def people_in(
+    model: "Model", frontier: Path | None, file: Path | None, sheet: str | None, left_column: str | None = None
+) -> "Study | Frontier":
+    """The people to plan for: of a file of people who wait, or of the study's file."""
+    from dataclasses import replace
+
+    from peerfront.data.reading import read_study
+
+    if (frontier is None) == (file is None):
+        raise SettingError("forecast_options.one_of_two")
+    if frontier is not None:
+        return model.frontier(frontier, sheet or "", left_column)
+    if left_column:
+        raise SettingError("forecast_options.of_a_list")
+    assert file is not None, "one of the two is there"
+    return read_study(file, replace(model.schema.reading, sheet=sheet or ""))
 
 
 def kept_in(out: Path | None) -> Text:

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import claim, heading_of, number, order_of, output, schema_in, shown_progress, study_in, text
+from peerfront.cli.options import (
+    claim,
+    heading_of,
+    number,
+    order_of,
+    output,
+    people_in,
+    schema_in,
+    shown_progress,
+    study_in,
+    text,
+)
 from peerfront.cli.screen import new_screen, show, show_result, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.words.language import Text, say
@@ -96,10 +107,16 @@ def fit_command(
 def plan_command(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="The folder that `peerfront fit` wrote.")],
-    frontier: Annotated[
-        Path, typer.Argument(help="CSV or Excel file of the people who may get coupons now: an id and the columns.")
-    ],
     budget: Annotated[float, number("Coupons that are left for the rest of the study.")],
+    frontier: Annotated[
+        Path | None,
+        typer.Argument(help="CSV or Excel file of the people who may get coupons now: an id and the columns."),
+    ] = None,
+    study_file: options.STUDY_FILE = None,
+    deadline: options.DEADLINE = None,
+    as_of: options.AS_OF = None,
+    interviews_per_week: options.INTERVIEWS = None,
+    target: options.TARGET = None,
     sheet: options.SHEET = None,
     max_per_person: options.MAX_PER_PERSON_NOW = None,
     min_per_person: options.MIN_PER_PERSON = 0,
@@ -114,8 +131,8 @@ def plan_command(
     already: Annotated[
         float | None,
         number(
-            "People who have taken part so far, those who wait included (with --population); otherwise as many as in "
-            "the study of the model."
+            "People who have taken part so far, those who wait included, towards the target and of the population; "
+            "otherwise as many as in the study of the model."
         ),
     ] = None,
     acquaintances: options.ACQUAINTANCES = None,
@@ -127,6 +144,7 @@ def plan_command(
         number("Coupons to give out this round, exactly; otherwise the best number. The sheet says what that loses."),
     ] = None,
     seed: options.SEED = 0,
+    details: options.DETAILS = False,
     out: Annotated[
         list[Path] | None,
         output(
@@ -162,30 +180,31 @@ def plan_command(
         kinds = [sheet_kind(file) for file in files]
         headed = any(kind != CSV for kind in kinds)
         for file, kind in zip(files, kinds, strict=True):
-            claim(context, file, overwrite=overwrite, inputs=(model, frontier))
+            claim(context, file, overwrite=overwrite, inputs=(model, frontier, study_file))
             if kind == CSV:
-                claim(context, curve_file(file), overwrite=overwrite, inputs=(model, frontier))
+                claim(context, curve_file(file), overwrite=overwrite, inputs=(model, frontier, study_file))
     if decisions is not None:
-        claim(context, decisions, overwrite=True, inputs=(model, frontier))
+        claim(context, decisions, overwrite=True, inputs=(model, frontier, study_file))
     elif not headed and (study or date or round):
         raise SettingError("commands.csv_has_no_title")
     from peerfront.study.model import load
 
-    if already is not None and not population:
-        raise SettingError("commands.already_of_whom")
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
-        population=population, already=already, acquaintances=acquaintances, spend=spend,
+        population=population, already=already if population else None, acquaintances=acquaintances, spend=spend,
+        deadline=deadline or "", target=target, interviews_per_week=interviews_per_week,
     )  # fmt: skip
     fitted = load(model)
-    plan = fitted.plan(fitted.frontier(frontier, sheet or "", left_column), order)
+    people = people_in(fitted, frontier, study_file, sheet, left_column)
+    with shown_progress() as progress:
+        plan = fitted.advise(people, order, already=already or 0, as_of=as_of, progress=progress).sheet
     if decisions is not None:
         from peerfront.study.decision_log import extended_log, write_log
 
         log = extended_log(decisions, plan, heading)
-    _print(plan)
+    _print(plan, details=details)
     for file in files:
         write_sheet(file, plan, heading)
         show("")
@@ -214,7 +233,7 @@ def _written(file: Path) -> Text:
     return say("Written: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).", **names)
 
 
-def _print(sheet: "CouponSheet") -> None:
+def _print(sheet: "CouponSheet", *, details: bool) -> None:
     """Print the sheet; reasons, its last column, only where there is room."""
     from peerfront.words.reason_words import decision_text
 
@@ -240,4 +259,4 @@ def _print(sheet: "CouponSheet") -> None:
     if not explained and rows:
         below.append(say("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window."))
     table = ResultTable(Text(""), headings[:n], tuple(row[:n] for row in rows), n_names=n)
-    show_result([table], [*below, "", *sheet.lines()])
+    show_result([table], [*below, "", *sheet.lines(), *(sheet.details() if details else [])])

@@ -97,11 +97,18 @@ class Readable:
 
     _in_words: ClassVar[str]
     """Module and function of `words`, such as "sheet.sheet_lines"; it takes the result and returns sentences."""
+    _details_in_words: ClassVar[str] = ""
+    """The same for details; empty if there are none."""
 
     def lines(self) -> list[Any]:
         """The result in sentences (`words.language.Text`), the most important first."""
         module, _, function = self._in_words.rpartition(".")
         return list(getattr(import_module(f"peerfront.words.{module}"), function)(self))
+
+    def details(self) -> list[Any]:
+        """More sentences, for who wants to know."""
+        module, _, function = self._details_in_words.rpartition(".")
+        return list(getattr(import_module(f"peerfront.words.{module}"), function)(self)) if function else []
 
     def __str__(self) -> str:
         marked = import_module("peerfront.words.language").marked

@@ -41,7 +41,6 @@ def advise(
     times: ReturnTimes = AT_ONCE,
     *,
     studies: float = STUDIES,
-    seed: int = 0,
     progress: Progress = silent,
 ) -> Advice:
     """Plan today's coupons, and simulate the rest of the study.
@@ -62,7 +61,7 @@ def advise(
     progress(0.3, note("week.looking_ahead"))
     outlook = outlook_of(
         fit, standing, times, task, horizon, sheet.allocation,
-        share_left=share_left, choices=_choices(fit, task, sheet), studies=studies, seed=seed,
+        share_left=share_left, choices=_choices(fit, task, sheet), studies=studies,
         progress=part_of(progress, 0.3, 1.0),
     )  # fmt: skip
     return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)

@@ -89,6 +89,7 @@ class CouponSheet(Readable):
     """
 
     _in_words = "sheet.sheet_lines"
+    _details_in_words = "sheet.sheet_details"
 
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),

@@ -82,7 +82,6 @@ class Model:
         already: float = 0,
         as_of: str | None = None,
         episodes: float | None = None,
-        seed: int = 0,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> "Outlook":
@@ -93,7 +92,7 @@ class Model:
         True
         """
         advice = self.advise(
-            people, budget, already=already, as_of=as_of, episodes=episodes, seed=seed, progress=progress, **limits
+            people, budget, already=already, as_of=as_of, episodes=episodes, progress=progress, **limits
         )
         if advice.outlook is None:
             task_of(self.fit, advice.standing.waiting, advice.sheet.order).check_study_goes_on()
@@ -108,7 +107,6 @@ class Model:
         already: float = 0,
         as_of: str | None = None,
         episodes: float | None = None,
-        seed: int = 0,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> "Advice":
@@ -130,7 +128,7 @@ class Model:
             standing, times = Standing.by_rounds(self.frontier(people), enrolled), AT_ONCE
         else:
             standing, times, _ = standing_today(self.fit, people if as_of is None else people.as_of(as_of), self.schema)
-        return advise(self.fit, standing, order, times, studies=studies, seed=seed, progress=_shown(progress))
+        return advise(self.fit, standing, order, times, studies=studies, progress=_shown(progress))
 
     def report(
         self,

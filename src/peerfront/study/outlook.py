@@ -19,7 +19,7 @@ from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Progress, Readable, Remedy, Severity, note, silent
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import seed_number, whole_number
+from peerfront.foundation.settings import whole_number
 from peerfront.gfp.planner import Planner
 from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.models.returns.return_times import ReturnTimes
@@ -110,6 +110,7 @@ class Outlook(Readable):
     """
 
     _in_words = "outlook_words.outlook_lines"
+    _details_in_words = "outlook_words.outlook_details"
 
     steps: pd.DataFrame
     """One row per rule and week (or round): policy, step, until (its last day), days, recruits and total (so far) with
@@ -198,7 +199,6 @@ def outlook_of(
     *,
     share_left: SharesLeft | None = None,
     studies: float = STUDIES,
-    seed: int = 0,
     rivals: Sequence[Rival] | None = None,
     choices: Sequence[Choice] = (),
     progress: Progress = silent,
@@ -209,7 +209,7 @@ def outlook_of(
     a population runs out. The same arguments give exactly the same tables.
     """
     order, rules = task.order, task.rules
-    n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), seed_number("seed", seed)
+    n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), order.seed
     settings = DaySettings(horizon.days, order.available, horizon.step, order.interviews_per_week)
     models, luck = DayModels.of(fit, times), named_luck(("outlook", seed), n_studies)
 

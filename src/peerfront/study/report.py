@@ -19,14 +19,14 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Progress, note, part_of, silent, warning
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
 from peerfront.foundation.stored import rounded_count
-from peerfront.problem import Frontier, History
+from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.advice import advise
 from peerfront.study.artifacts import Fit, fingerprint
 from peerfront.study.coupon_calendar import exposure_of, why_undated
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.homophily import homophily_table
-from peerfront.study.orders import PlanOrder
+from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.outlook import STUDIES, Outlook
 from peerfront.study.published_counts import (
     PublishedCount,
@@ -105,6 +105,8 @@ class StudyReport:
     summary: Summary
     counts: PublishedStudy
     order: PlanOrder
+    rules: Rules
+    """The order of the plan, or the model's if there is no plan."""
     natural: bool
     """Whether the plan is for the people of the study's file who wait, not for those of a second file."""
     another_file: Message | None
@@ -158,8 +160,7 @@ def study_report(
     if len(people):
         progress(0.0, note("report.planning"))
         advice = advise(
-            fit, standing, order, times, studies=settings.episodes, seed=settings.seed,
-            progress=part_of(progress, 0.0, 0.7),
+            fit, standing, order, times, studies=settings.episodes, progress=part_of(progress, 0.0, 0.7),
         )  # fmt: skip
         sheet, outlook = advice.sheet, advice.outlook
     progress(0.7, note("report.estimating") if settings.outcomes else note("report.drawing"))
@@ -175,6 +176,7 @@ def study_report(
         summary=summary,
         counts=publish_study(study, summary),
         order=order,
+        rules=task_of(fit, people, sheet.order).rules if sheet is not None else fit.rules,
         natural=frontier is None,
         another_file=_another_file(fit, history),
         people=people,

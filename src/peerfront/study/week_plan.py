@@ -251,7 +251,7 @@ def planned_week(
     standing, times, why = standing_today(model.fit, study, model.schema)
     standing = replace(standing, waiting=people)
     asked = order.plan_order(left, number, with_deadline=why is None)
-    advice = advise(model.fit, standing, asked, times, studies=studies, seed=order.seed, progress=progress)
+    advice = advise(model.fit, standing, asked, times, studies=studies, progress=progress)
     return WeekPlan(advice.sheet.table, advice.sheet, advice.outlook, why, advice.in_time)
 
 

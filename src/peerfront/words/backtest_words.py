@@ -8,8 +8,8 @@ import pandas as pd
 
 from peerfront.foundation.messages import Remedy
 from peerfront.study.backtest import Backtest, Trust, trust_in
-from peerfront.words.forecast_words import band_text
 from peerfront.words.language import Text, joined, n_people, say, say_n
+from peerfront.words.outlook_words import band_text
 from peerfront.words.result_table import ResultTable
 
 Row = Mapping[Hashable, Any]

@@ -1,4 +1,4 @@
-"""Pictures of forecasts by rounds and by date, and of back-tests."""
+"""Pictures of outlooks and of back-tests."""
 
 from typing import Any
 
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.pictures import COLOURS, STYLES, label_of, two_panels
 from peerfront.study.backtest import Backtest
-from peerfront.study.date_forecast import DateForecast
-from peerfront.study.forecast import Forecast
+from peerfront.study.outlook import Outlook
 from peerfront.words.backtest_words import cut_text, horizon_text
 from peerfront.words.language import say
 from peerfront.words.story_phrases import short_story
@@ -23,86 +22,15 @@ _MOST_ABOVE = 4.0  # bands of a back-test are cut off at this multiple of the re
 _BANDS = ("p10", "p90", 0.18, say("plan, 8 of 10")), ("p25", "p75", 0.28, say("plan, half"))
 
 
-def forecast_figure(forecast: Forecast, *, narrow: bool = False) -> Figure:
-    """Draw recruits so far (the plan's bands; means of the plan and of two rivals), and the same by round."""
-    figure, panels = two_panels(narrow)
-    wanted = forecast.still_wanted
-    if wanted is not None and 0 < wanted <= forecast.rules.budget:
-        label = str(say("target: {wanted:,} to come", wanted=wanted))
-        panels[0].axhline(wanted, color="black", linewidth=1.2, linestyle=_TARGET, label=label)
-    for axis, prefix, title in (
-        (panels[0], "total", say("Recruits so far")),
-        (panels[1], "recruits", say("Recruits by round")),
-    ):
-        _draw_bands(axis, forecast, prefix)
-        for number, row in enumerate(_drawn(forecast)):
-            own = forecast.rounds[forecast.rounds["policy"] == row.policy]
-            axis.plot(
-                *_from_start(own, prefix, prefix),
-                color=COLOURS[number % len(COLOURS)],
-                linestyle=STYLES[number % len(STYLES)],
-                linewidth=2.4 if number == 0 else 1.6,
-                marker="o" if number == 0 else None,
-                markersize=4,
-                label=label_of(row.described, narrow),
-            )
-        _draw_stories(axis, forecast, prefix)
-        axis.set(xlabel=str(say("round from now on")), title=str(title))
-        axis.set_ylim(bottom=0)
-        axis.grid(alpha=0.3)
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
-    return figure
-
-
-def _drawn(forecast: Forecast | DateForecast) -> list[Any]:
-    """Rows of the summary: the plan, the best simple rule, and what the study has done so far."""
-    rivals = {gain.policy for gain in forecast.gains.shown}
-    rows = list(forecast.summary.itertuples(index=False))
-    return [row for number, row in enumerate(rows) if number == 0 or row.policy in rivals]
-
-
-def _draw_bands(axis: Axes, forecast: Forecast, prefix: str) -> None:
-    own = forecast.rounds[forecast.rounds["policy"] == forecast.summary["policy"].iloc[0]]
-    stem = "" if prefix == "recruits" else "total_"
-    for low, high, alpha, band in _BANDS:
-        rounds, lower = _from_start(own, prefix, f"{stem}{low}")
-        _, upper = _from_start(own, prefix, f"{stem}{high}")
-        axis.fill_between(rounds, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=str(band))
-
-
-def _draw_stories(axis: Axes, forecast: Forecast, prefix: str) -> None:
-    """Draw what the plan brings by each story, if several remain."""
-    if forecast.story_rounds["story"].nunique() < 2:
-        return
-    for number, (story, own) in enumerate(forecast.story_rounds.groupby("story", sort=False)):
-        line = _from_start(own, prefix, prefix)
-        label = str(say("the plan, if {story}", story=short_story(str(story))))
-        axis.plot(*line, color=COLOURS[0], linewidth=1.0, marker="^vs"[number % 3], markersize=4, label=label)
-
-
-def _from_start(own: pd.DataFrame, prefix: str, column: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Rounds and values; totals start from 0 in round 0."""
-    rounds, values = own["round"].to_numpy(dtype=np.float64), own[column].to_numpy(dtype=np.float64)
-    return (np.append(0.0, rounds), np.append(0.0, values)) if prefix == "total" else (rounds, values)
-
-
-def date_figure(forecast: DateForecast, *, narrow: bool = False) -> Figure:
-    """Draw people so far by date, with the target, and interviews by week, with open coupons and the queue."""
-    figure, (totals, weeks) = two_panels(narrow)
-    if forecast.still_wanted:
-        assert forecast.target is not None, "something is wanted"
-        totals.axhline(
-            forecast.target,
-            color="black",
-            linewidth=1.2,
-            linestyle=_TARGET,
-            label=str(say("target: {target:,}", target=forecast.target)),
-        )
-    for number, row in enumerate(_drawn(forecast)):
-        own = forecast.weeks[forecast.weeks["policy"] == row.policy]
-        days = np.array([forecast.today.isoformat(), *own["until"]], dtype="datetime64[D]")
+def outlook_figure(outlook: Outlook, *, narrow: bool = False) -> Figure:
+    """Draw people so far with the target (bands of the plan, means of the plan and of two rivals), and by step."""
+    figure, (totals, steps) = two_panels(narrow)
+    if outlook.still_wanted:
+        label = str(say("target: {target:,}", target=outlook.target))
+        totals.axhline(outlook.target or 0, color="black", linewidth=1.2, linestyle=_TARGET, label=label)
+    for number, row in enumerate(_drawn(outlook)):
+        own = outlook.steps_of(row.policy)
+        places = _steps(outlook, own)
         style: dict[str, Any] = {
             "color": COLOURS[number % len(COLOURS)],
             "linestyle": STYLES[number % len(STYLES)],
@@ -110,40 +38,72 @@ def date_figure(forecast: DateForecast, *, narrow: bool = False) -> Figure:
         }
         if number == 0:
             for low, high, alpha, band in _BANDS:
-                lower, upper = (forecast.already + np.append(0.0, own[f"total_{end}"]) for end in (low, high))
-                totals.fill_between(days, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=str(band))
-                weeks.fill_between(days[1:], own[low], own[high], color=COLOURS[0], alpha=alpha, linewidth=0)
-        label = label_of(row.described, narrow)
-        totals.plot(days, forecast.already + np.append(0.0, own["total"]), label=label, **style)
-        weeks.plot(days[1:], own["interviews"], **style)
-    _draw_queue(weeks, forecast)
+                lower, upper = (outlook.already + np.append(0.0, own[f"total_{end}"]) for end in (low, high))
+                totals.fill_between(places, lower, upper, color=COLOURS[0], alpha=alpha, linewidth=0, label=str(band))
+                steps.fill_between(places[1:], own[low], own[high], color=COLOURS[0], alpha=alpha, linewidth=0)
+        totals.plot(
+            places, outlook.already + np.append(0.0, own["total"]), label=label_of(row.described, narrow), **style
+        )
+        steps.plot(places[1:], own["recruits"], **style)
+    _draw_parts(totals, outlook)
+    _draw_queue(steps, outlook)
     totals.set(title=str(say("People who have taken part")), ylabel=str(say("people")))
-    weeks.set(title=str(say("Interviews by week (at its last day)")), ylabel=str(say("interviews a week")))
-    for axis in (totals, weeks):
-        by_date(axis, narrow)
-    weeks.set_ylim(bottom=0)
-    handles = [*totals.get_legend_handles_labels()[0], *weeks.get_legend_handles_labels()[0]]
-    names = [*totals.get_legend_handles_labels()[1], *weeks.get_legend_handles_labels()[1]]
-    figure.legend(handles, names, loc="outside lower center", ncols=1 if narrow else 3, frameon=False)
+    if outlook.by_rounds:
+        steps.set(title=str(say("Recruits by round")), ylabel=str(say("recruits")))
+        for axis in (totals, steps):
+            axis.set_xlabel(str(say("round from now on")))
+            axis.grid(alpha=0.3)
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        steps.set(title=str(say("Recruits by week (at its last day)")), ylabel=str(say("recruits a week")))
+        for axis in (totals, steps):
+            by_date(axis, narrow)
+    steps.set_ylim(bottom=0)
+    handles = [*totals.get_legend_handles_labels()[0], *steps.get_legend_handles_labels()[0]]
+    names = [*totals.get_legend_handles_labels()[1], *steps.get_legend_handles_labels()[1]]
+    figure.legend(handles, names, loc="outside lower center", ncols=1 if narrow else 2, frameon=False)
     return figure
 
 
-def _draw_queue(axis: Axes, forecast: DateForecast) -> None:
-    """Draw capacity and queue, if interviews are limited."""
-    if forecast.interviews_per_week is None:
+def _steps(outlook: Outlook, own: pd.DataFrame) -> NDArray[Any]:
+    """Today and the ends of the weeks; or 0 and the rounds."""
+    if outlook.today is None:
+        return np.append(0.0, own["step"].to_numpy(dtype=np.float64))
+    return np.array([outlook.today.isoformat(), *own["until"]], dtype="datetime64[D]")
+
+
+def _drawn(outlook: Outlook) -> list[Any]:
+    """Rows of the summary: the plan, the best simple rule, and what the study has done so far."""
+    rivals = {gain.policy for gain in outlook.gains.shown}
+    rows = list(outlook.summary.itertuples(index=False))
+    return [row for number, row in enumerate(rows) if number == 0 or row.policy in rivals]
+
+
+def _draw_parts(axis: Axes, outlook: Outlook) -> None:
+    """Draw what the plan brings by each part of the belief, if several remain."""
+    if outlook.part_steps["part"].nunique() < 2:
         return
-    own = forecast.weeks[forecast.weeks["policy"] == forecast.summary["policy"].iloc[0]]
-    days = np.array(list(own["until"]), dtype="datetime64[D]")
+    for number, (part, own) in enumerate(outlook.part_steps.groupby("part", sort=False)):
+        label = str(say("the plan, if {story}", story=short_story(str(part))))
+        line = outlook.already + np.append(0.0, own["total"])
+        marker = "^vs"[number % 3]
+        axis.plot(_steps(outlook, own), line, color=COLOURS[0], linewidth=0.8, marker=marker, markersize=3, label=label)
+
+
+def _draw_queue(axis: Axes, outlook: Outlook) -> None:
+    """Draw capacity and queue, if interviews are limited."""
+    if outlook.interviews_per_week is None:
+        return
+    own = outlook.steps_of()
     axis.axhline(
-        forecast.interviews_per_week,
+        outlook.interviews_per_week,
         color="black",
         linewidth=1.0,
         linestyle=(0, (4, 2)),
-        label=str(say("{limit:g} interviews a week", limit=forecast.interviews_per_week)),
+        label=str(say("{limit:g} interviews a week", limit=outlook.interviews_per_week)),
     )
-    axis.plot(
-        days, own["queue"], color=COLOURS[4], marker="v", markersize=4, label=str(say("plan: waiting for an interview"))
-    )
+    label = str(say("plan: waiting for an interview"))
+    axis.plot(_steps(outlook, own)[1:], own["queue"], color=COLOURS[4], marker="v", markersize=4, label=label)
 
 
 def backtest_figure(test: Backtest, *, narrow: bool = False) -> Figure:

@@ -22,12 +22,14 @@ from peerfront.study.coupon_sheet import Heading
 from peerfront.study.decision_log import NUMBERS
 from peerfront.words.language import Text, percent, say
 from peerfront.words.messages import text_of
+from peerfront.words.outlook_words import band_text, horizon_text
 from peerfront.words.sheet import (
     heading_line,
     page_columns,
     page_facts,
     page_footer,
     page_title,
+    sheet_details,
     sheet_lines,
     warning_lines,
 )
@@ -144,7 +146,8 @@ def _write_facts(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> Non
     notes = [each for each in map(text_of, sheet.notes) if each not in warnings]
     row = _write_lines(page, row, say("Warnings"), warnings or [say("None.")], font=_BOLD if warnings else None)
     row = _write_lines(page, row, say("Notes"), notes or [say("None.")])
-    rest = [line for line in sheet_lines(sheet) if line not in notes and line not in warnings]
+    lines = [*sheet_lines(sheet), *sheet_details(sheet)]
+    rest = [line for line in lines if line not in notes and line not in warnings]
     _write_lines(page, row, say("In words"), rest)
     set_print(page, repeated="1:1", landscape=False, header=str(heading_line(heading)))
 
@@ -181,35 +184,31 @@ def _ordered(sheet: "CouponSheet") -> list[_Fact]:
         facts.append((say("coupons differ only between strata of"), " + ".join(order.strata)))
     if order.randomise:
         facts.append((say("least chance of each number, for everybody"), percent(order.randomise)))
-    costs = [(say("cost in recruits: {what}", what=cost.what), f"{cost.recruits:.1f}") for cost in sheet.costs]
-    return [*facts, *costs]
+    return facts
 
 
 def _expected(sheet: "CouponSheet") -> list[_Fact]:
     getting = int((sheet.table["coupons"] > 0).sum())
-    several = len(sheet.by_story) > 1
-    in_all = say("recruits expected in all, averaged over the stories below") if several else _in_all()
     facts: list[_Fact] = [
         (say("people waiting"), len(sheet.table)),
         (say("people who get coupons"), getting),
         (say("coupons given out this round"), sheet.spend),
         (say("coupons kept for later rounds"), sheet.order.available - sheet.spend),
         (say("recruits expected from this round"), f"{float(sheet.table['expected_now'].sum()):.1f}"),
-        (in_all, f"{sheet.expected:.1f}{_plus_minus(sheet.expected_error)}"),
+        *_ahead(sheet),
     ]
-    for name, bound in sheet.certificates.items():
-        what = say("no plan can expect more than, if {story}", story=story_phrase(name))
-        facts.append((what, say("{most:.1f} ({proof})", most=bound.high, proof=_proof(bound.proof))))
+    if sheet.share_of_best is not None:
+        share = say("at least {share}", share=percent(sheet.share_of_best))
+        facts.append((say("of what the best plan could bring, by the model"), share))
     return facts
 
 
-def _in_all() -> Text:
-    return say("recruits expected in all")
-
-
-def _proof(proof: str) -> Text:
-    proofs = {"exact": say("proved"), "statistical": say("proved, up to chance in the sampling")}
-    return proofs.get(proof, say("an estimate"))
+def _ahead(sheet: "CouponSheet") -> list[_Fact]:
+    if sheet.outlook is None:
+        return [(say("recruits expected in all"), f"{sheet.promised:.1f}")]
+    plan = sheet.outlook.of_plan
+    what = say("more people {until}, on average (8 of 10 simulated studies)", until=horizon_text(sheet.outlook))
+    return [(what, f"{plan['recruits']:.0f} ({band_text(plan['p10'], plan['p90'])})")]
 
 
 def _provenance(sheet: "CouponSheet") -> list[_Fact]:
@@ -222,26 +221,26 @@ def _provenance(sheet: "CouponSheet") -> list[_Fact]:
 
 
 def _write_stories(page: Worksheet, row: int, sheet: "CouponSheet") -> int:
-    """Write the results by story as a table; nothing if there was no simulation."""
-    if not sheet.by_story:
+    """Write the results by part of the belief as a table; nothing without an outlook."""
+    if sheet.outlook is None:
         return row
-    row = _section(page, row + 1, say("Recruits expected in all, by what a coupon does"))
-    names = (say("if ..."), say("weight"), say("recruits in all"), say("knowing it would add"))
+    row = _section(page, row + 1, say("More people in all, by what a coupon does"))
+    names = (say("if ..."), say("weight"), say("people"), say("8 of 10"))
     for number, name in enumerate(names, start=1):
         cell = put(page, row, number, str(name))
         cell.font, cell.alignment = _SOFT, Alignment(wrap_text=True, horizontal="left" if number == 1 else "right")
-    for each in sheet.by_story:
+    for each in sheet.outlook.parts_of().to_dict("records"):
         row += 1
-        story = str(story_phrase(each.name))
-        in_all = f"{each.expected:.1f}{_plus_minus(each.error)}"
-        for number, value in enumerate((story, str(percent(each.weight)), in_all, f"{each.regret:.1f}"), start=1):
+        story = str(story_phrase(each["part"]))
+        cells = (story, str(percent(each["weight"])), f"{each['recruits']:.0f}", band_text(each["p10"], each["p90"]))
+        for number, value in enumerate(cells, start=1):
             cell = put(page, row, number, value)
             cell.alignment = Alignment(wrap_text=True, vertical="top", horizontal="left" if number == 1 else "right")
         page.row_dimensions[row].height = _LINE * _lines(story, 42)
     return row + 1
 
 
-def _write_lines(page: Worksheet, row: int, title: Text, lines: Sequence[Text], font: Font | None = None) -> int:
+def _write_lines(page: Worksheet, row: int, title: Text, lines: Sequence[object], font: Font | None = None) -> int:
     row = _section(page, row + 1, title)
     for line in map(str, lines):
         page.merge_cells(start_row=row, end_row=row, start_column=1, end_column=4)
@@ -267,10 +266,6 @@ def _section(page: Worksheet, row: int, title: Text) -> int:
 def _lines(text: str, characters: int) -> int:
     """How many lines a text takes in a column of this width."""
     return max(1, len(textwrap.wrap(visible(text, 1000), characters)))
-
-
-def _plus_minus(error: float | None) -> str:
-    return f" +- {2 * error:.1f}" if error else ""
 
 
 # Every number ------------------------------------------------------------------------------------------------------

@@ -27,10 +27,9 @@ from peerfront.study.report_calendar import CalendarPage
 from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
-from peerfront.words.forecast_words import expected_recruits
 from peerfront.words.language import Text, percent, say, say_n, speaker
+from peerfront.words.outlook_words import horizon_text, policies_table
 from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
-from peerfront.words.sheet import promise_lines
 from peerfront.words.story_phrases import story_phrase
 
 _SHARP = 400  # most people whose trees are drawn as vector graphics; larger ones would make the page heavy
@@ -81,8 +80,8 @@ def report_page(report: StudyReport) -> str:
             natural=report.natural,
             plan=_plan(report),
             forecast=outlook,
-            expected=None if outlook is None else expected_recruits(outlook),
-            forecast_rows=[] if outlook is None else outlook.summary.to_dict("records"),
+            horizon=None if outlook is None else horizon_text(outlook),
+            policies=None if outlook is None else policies_table(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
             calendar=report.calendar,
             open_by_age=_open_by_age(report.calendar),
@@ -148,7 +147,7 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
         "rounds_left": sheet.rounds_left,
         "numbers": plan.numbers,
         "fields": list(plan.fields.items()),
-        "promises": promise_lines(sheet),
+        "promises": sheet.details() if with_ids else [],
         "notes": list(sheet.notes) if with_ids else [],
         "rows": sheet.table[columns].to_dict("records") if with_ids else [],
     }
@@ -263,7 +262,7 @@ def _offspring_picture(report: StudyReport) -> Picture | None:
 
 
 def _forecast_picture(outlook: Any) -> Picture:
-    shows = say("Recruits so far and by round, under the plan and its rivals.")
+    shows = say("People who have taken part and recruits by step, under the plan and its rivals.")
     return Picture(_address(outlook.plot()), _address(outlook.plot(narrow=True)), shows)
 
 

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from peerfront.data.study_schema import StudySchema
     from peerfront.study.backtest import Backtest
     from peerfront.study.coupon_sheet import CouponSheet, Heading
-    from peerfront.study.date_forecast import DateForecast
     from peerfront.study.design import Design
     from peerfront.study.estimation import Estimates
-    from peerfront.study.forecast import Forecast
+    from peerfront.study.outlook import Outlook
 
 SCHEMA_FILE = "schema.toml"
 CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
-FORECAST_FILES = ("rounds.csv", "summary.csv", "stories.csv", "forecast.png", "forecast.svg")
-DATE_FORECAST_FILES = ("weeks.csv", "summary.csv", "target.csv", "forecast.png", "forecast.svg")
+FORECAST_FILES = (
+    "rounds.csv", "weeks.csv", "summary.csv", "parts.csv", "target.csv", "forecast.png", "forecast.svg",
+)  # fmt: skip
+"""Files of a forecast: rounds.csv without dates, weeks.csv and target.csv with dates."""
 BACKTEST_FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
 DESIGN_FILES = (
     "settings.json", "repetitions.csv", "rules.csv", "estimators.csv", "design.txt", "design.png", "design.svg",
@@ -80,10 +81,13 @@ def write_sheet(file: Path, sheet: "CouponSheet", heading: "Heading") -> None:
         write_csv(curve_file(file), sheet.curve.to_csv(index=False, lineterminator="\n", float_format="%.4f"))
 
 
-def write_forecast(folder: Path, forecast: "Forecast | DateForecast") -> None:
-    """Write the tables and the picture of a forecast, by rounds or by date."""
+def write_forecast(folder: Path, forecast: "Outlook") -> None:
+    """Write the tables and the picture of a forecast, by rounds or by date; remove those of the other kind."""
     from peerfront.foundation.spreadsheets import csv_text
 
+    for name in FORECAST_FILES:
+        if name.endswith(".csv") and name not in forecast.tables:
+            (folder / name).unlink(missing_ok=True)
     for name, table in forecast.tables.items():
         write_text(folder / name, csv_text(table))
     _write_picture(folder / "forecast", forecast.plot())

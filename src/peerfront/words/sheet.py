@@ -1,24 +1,29 @@
 """A coupon sheet in words: what to give out, what it brings, and how good that is.
 
-`sheet_lines` stand below the table: first the decision and what it brings, then the result by each story of what a
-coupon does, other spends, how good the plan is, and notes.
+`sheet_lines` stand below the table: four lines. `sheet_details` are for who asks: results by each part of the belief,
+other spends, how good the plan is, and notes.
 """
 
 import math
-from collections.abc import Sequence
 
-from peerfront.bounds.certificate import Certificate
 from peerfront.foundation.messages import Severity
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.orders import AVERAGE, BELIEF
-from peerfront.study.stories import StoryResult
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.messages import text_of
+from peerfront.words.outlook_words import (
+    band,
+    choice_lines,
+    doubt_lines,
+    expectation_line,
+    gain_lines,
+    outlook_details,
+    target_lines,
+)
 from peerfront.words.story_phrases import story_phrase
 
 _AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is not mentioned
 _FLAT = 0.01  # share of the value: spends that lose less lie on the flat part of the curve
-_APART = 0.02  # if stories differ by more than this share of the recruits, totals are given as a range
 
 
 def heading_line(heading: Heading) -> Text:
@@ -56,27 +61,55 @@ def page_footer() -> Text:
     return say("Holds participants' ids: keep it as you keep them.")
 
 
-def sheet_lines(sheet: CouponSheet) -> list[Text]:
-    """What a coordinator reads below the table, one statement a line."""
-    notes = [text_of(each) for each in sheet.notes]
+def sheet_lines(sheet: CouponSheet) -> list[object]:
+    """What a coordinator reads first: what to do, what to expect, what could make it wrong, what to do next."""
     if sheet.certificate is None:
-        return notes
-    return [*main_lines(sheet), *_belief(sheet), *_by_story(sheet), *_alternatives(sheet), *_how_good(sheet), *notes]
+        return [text_of(each) for each in sheet.notes]
+    return [*main_lines(sheet), *warning_lines(sheet), *_next(sheet)]
 
 
-def main_lines(sheet: CouponSheet) -> list[Text]:
-    """The decision and what it is expected to bring: two lines."""
+def sheet_details(sheet: CouponSheet) -> list[object]:
+    """The rest: other spends, how good the plan is, notes, and what the outlook rests on."""
+    if sheet.certificate is None:
+        return []
+    notes = [text_of(each) for each in sheet.notes if each.severity is not Severity.WARNING]
+    ahead = [] if sheet.outlook is None else outlook_details(sheet.outlook)
+    ahead = [line for line in ahead if line not in sheet.notes]
+    return [*_belief(sheet), *_by_part(sheet), *_alternatives(sheet), *_how_good(sheet), *notes, *ahead]
+
+
+def main_lines(sheet: CouponSheet) -> list[object]:
+    """The decision, what it is expected to bring, and what the plan gains."""
+    outlook = sheet.outlook
+    if outlook is None:
+        expected = say("Expect {recruits:.1f} recruits in all, by the plan's own value.", recruits=sheet.promised)
+        return [_decision(sheet), expected]
+    ahead = joined([expectation_line(outlook), *target_lines(outlook)])
+    doubt = joined([*gain_lines(outlook), *doubt_lines(outlook)])
+    return [_decision(sheet), ahead, doubt] if str(doubt) else [_decision(sheet), ahead]
+
+
+def _decision(sheet: CouponSheet) -> Text:
     getting = int((sheet.table["coupons"] > 0).sum())
     coupons, people = n_coupons(sheet.spend), n_people(len(sheet.table))
     decision = say("Give out {coupons} to {getting:,} of {people}.", coupons=coupons, getting=getting, people=people)
-    reserve = sheet.order.reserve
+    reserve, none = sheet.order.reserve, len(sheet.table) - getting
     reserved = say_n("{n:,} stays in reserve.", "{n:,} stay in reserve.", reserve) if reserve else None
-    return [joined([decision, _kept(sheet), reserved]), joined([_now(sheet), *_in_all(sheet)])]
+    waiting = None
+    if none and sheet.rounds_left > 1:
+        waiting = say_n(
+            "{n:,} who gets none stays on the list for the next round.",
+            "{n:,} who get none stay on the list for the next round.",
+            none,
+        )
+    return joined([decision, _kept(sheet), reserved, waiting])
 
 
-def promise_lines(sheet: CouponSheet) -> list[Text]:
-    """What the plan brings by each story, and how good that is: sentences without counts of people."""
-    return [] if sheet.certificate is None else [*_by_story(sheet), *_how_good(sheet)]
+def _next(sheet: CouponSheet) -> list[Text]:
+    """The prices of other plans, and what to do after this sheet."""
+    choices = [] if sheet.outlook is None else choice_lines(sheet.outlook)
+    then = say("Next: hand these out, enter who comes, and plan again with the new file.")
+    return [joined([*choices, then if sheet.rounds_left > 1 else None])] if choices or sheet.rounds_left > 1 else []
 
 
 def warning_lines(sheet: CouponSheet) -> list[Text]:
@@ -108,74 +141,14 @@ def _belief(sheet: CouponSheet) -> list[Text]:
     return [say("Planned as asked for one story only: that {story}.", story=story_phrase(response))]
 
 
-def _now(sheet: CouponSheet) -> Text:
-    each = [story.now for story in sheet.by_story]
-    if not each:
-        recruits = _number(float(sheet.table["expected_now"].sum()))
-    elif max(each) - min(each) > max(_APART * max(each), 0.05):
-        recruits = say("{low:.1f} to {high:.1f}", low=min(each), high=max(each))
-    else:
-        recruits = _number(sum(story.weight * story.now for story in sheet.by_story))
-    return say("Expected from this round, by the model: {recruits} recruits.", recruits=recruits)
-
-
-def _in_all(sheet: CouponSheet) -> list[Text]:
-    """The recruits expected in all, later rounds included."""
-    after, each = sheet.rounds_left - 1, [story.expected for story in sheet.by_story]
-    if not after:
+def _by_part(sheet: CouponSheet) -> list[Text]:
+    """What the plan brings if each part of the belief is true."""
+    if sheet.outlook is None or len(own := sheet.outlook.parts_of()) < 2:
         return []
-    if _stories_differ(sheet.by_story):
-        recruits = say("{low:.1f} to {high:.1f}", low=min(each), high=max(each))
-    elif sheet.expected_error is None:
-        recruits = _number(sheet.expected)
-    else:
-        recruits = _with_error(sheet.expected, sheet.expected_error)
-    lines = [
-        say_n(
-            "With the round after it: {recruits} in all.",
-            "With the {n:,} rounds after it: {recruits} in all.",
-            after,
-            recruits=recruits,
-        )
-    ]
-    if sheet.discount != 1.0:
-        lines.append(say("A recruit a round later counts {discount:g} times as much.", discount=sheet.discount))
-    return lines
-
-
-def _number(recruits: float) -> Text:
-    return say("{recruits:.1f}", recruits=recruits)
-
-
-def _with_error(recruits: float, error: float) -> Text:
-    return say("{recruits:.1f} +- {error:.1f}", recruits=recruits, error=2 * error) if error else _number(recruits)
-
-
-def _stories_differ(stories: Sequence[StoryResult]) -> bool:
-    """Whether the stories' expected recruits differ by more than chance and by a relevant amount."""
-    if len(stories) < 2:
-        return False
-    expected = [each.expected for each in stories]
-    chance = 2.0 * max(each.error for each in stories)
-    return max(expected) - min(expected) > max(chance, _APART * max(expected))
-
-
-def _by_story(sheet: CouponSheet) -> list[Text]:
-    """What the plan brings by each story, and what planning for that story alone would add."""
-    if len(sheet.by_story) < 2:
-        return []
-    lines = [say("This study cannot say yet what a coupon does. Recruits expected in all:")]
-    for each in sheet.by_story:
-        recruits = _with_error(each.expected, each.error)
-        values = {"recruits": recruits, "story": story_phrase(each.name), "weight": percent(each.weight)}
-        if each.regret <= max(2 * each.regret_error, _AS_GOOD):
-            line = say("{recruits} if {story} (weight {weight}; knowing it would not help)", **values)
-        else:
-            line = say(
-                "{recruits} if {story} (weight {weight}; knowing it would add {regret:.1f})",
-                **values,
-                regret=each.regret,
-            )
+    lines = [say("More people in all, by what a coupon does (8 of 10):")]
+    for row in own.to_dict("records"):
+        values = {**band(row), "story": story_phrase(row["part"]), "weight": percent(row["weight"])}
+        line = say("{recruits:.0f} ({low:.0f} to {high:.0f}) if {story} (weight {weight})", **values)
         lines.append(_indented(line))
     return lines
 
@@ -228,37 +201,17 @@ def _how_good(sheet: CouponSheet) -> list[Text]:
                 gap=gap,
             )
         )
-    expected = {each.name: each.expected for each in sheet.by_story}
-    several = len(sheet.certificates) > 1
-    for name, certificate in sheet.certificates.items():
-        lines.append(_bound(sheet, certificate, expected.get(name, sheet.expected), name if several else None))
+    share = sheet.share_of_best
+    if share is None:
+        return lines
+    values = {"share": math.floor(100 * share)}
+    best = say("The plan brings at least {share}% of what the best plan could, by the model.", **values)
+    if share > 1.0 - _AS_GOOD:
+        best = say("No plan could bring more, by the model.")
     proofs = {each.proof for each in sheet.certificates.values()}
+    how = say("That is proved for this model; it says nothing about errors of the model itself.")
     if "estimated" in proofs:
-        return [*lines, say("These bounds are estimates, and hold by the model, whose own errors they do not know.")]
-    if "statistical" in proofs:
-        return [
-            *lines,
-            say(
-                "Bounds are proved for these models, up to chance in the sampling; they say nothing about errors of "
-                "the model itself."
-            ),
-        ]
-    return [*lines, say("Bounds are proved for these models; they say nothing about errors of the model itself.")]
-
-
-def _bound(sheet: CouponSheet, certificate: Certificate, expected: float, story: str | None) -> Text:
-    """The upper bound on any plan, and how close this one is."""
-    short, most = certificate.shortfall(expected), certificate.high
-    if story is None:
-        limit = say("No plan can expect more than {most:.1f} recruits.", most=most)
-    else:
-        limit = say(
-            "If {story}, no plan can expect more than {most:.1f} recruits.", story=story_phrase(story), most=most
-        )
-    if sheet.expected_error is None and expected > most:
-        close = say("The plan's own total lies above that, so it is too high.")
-    elif short < _AS_GOOD:
-        close = say("No plan can do better.")
-    else:
-        close = say("This plan is within {share}% of the best possible.", share=math.ceil(100 * short))
-    return joined([limit, close])
+        how = say("That is an estimate, and says nothing about errors of the model itself.")
+    elif "statistical" in proofs:
+        how = say("That is proved up to chance in the sampling; it says nothing about errors of the model itself.")
+    return [*lines, joined([best, how])]

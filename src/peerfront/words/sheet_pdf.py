@@ -17,7 +17,15 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.shown import LONGEST_LINE, visible
 from peerfront.study.coupon_sheet import Heading
 from peerfront.words.language import Text, say
-from peerfront.words.sheet import page_columns, page_facts, page_footer, page_title, sheet_lines, warning_lines
+from peerfront.words.sheet import (
+    page_columns,
+    page_facts,
+    page_footer,
+    page_title,
+    sheet_details,
+    sheet_lines,
+    warning_lines,
+)
 
 if TYPE_CHECKING:
     from fpdf import FPDF
@@ -191,9 +199,9 @@ def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
         "Model {model}, seed {seed}, peerfront {version}.",
         model=sheet.model_fingerprint[:16] or say("unknown"), seed=sheet.order.seed, version=peerfront.__version__,
     )  # fmt: skip
-    rest = [line for line in sheet_lines(sheet) if line not in warnings]
+    rest = [line for line in (*sheet_lines(sheet), *sheet_details(sheet)) if line not in warnings]
     page.add_page()
-    sections: list[tuple[Text, list[Text]]] = [
+    sections: list[tuple[Text, Sequence[object]]] = [
         (say("Warnings"), warnings),
         (say("What this sheet rests on"), [*rest, provenance]),
     ]

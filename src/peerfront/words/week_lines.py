@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from peerfront.data.problems import KINDS
-from peerfront.foundation.messages import Remedy, Severity
+from peerfront.foundation.messages import Remedy
 from peerfront.models.belief.belief import Misfit
 from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
@@ -12,7 +12,6 @@ from peerfront.study.week_plan import SameForAll, WeekPlan
 from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
 from peerfront.words.messages import text_of
-from peerfront.words.sheet import main_lines
 
 _LISTED = 8  # people in one sentence
 
@@ -156,28 +155,21 @@ def left_line(coupons: CouponsLeft) -> Text:
 
 
 def sheet_lines(plan: WeekPlan) -> list[object]:
-    """The essential lines about this week's sheet."""
-    return _sheet_lines(plan)[0]
+    """What to hand out, what to expect, what could make it wrong, what to do next."""
+    return [_same_for_all(plan.same_for_all)] if plan.same_for_all is not None else plan.sheet.lines()
 
 
 def detail_lines(plan: WeekPlan) -> list[object]:
     """The details of this week's sheet: other spends, bounds, assumptions."""
-    return _sheet_lines(plan)[1]
-
-
-def _sheet_lines(plan: WeekPlan) -> tuple[list[object], list[object]]:
-    """The essential lines about a sheet, and the details."""
     if plan.same_for_all is not None:
-        return [_same_for_all(plan.same_for_all)], []
-    lines = plan.sheet.lines()
-    n_first = len(main_lines(plan.sheet)) if plan.sheet.certificate is not None else len(lines)
-    needed = [line for number, line in enumerate(lines) if number < n_first or _is_warning(line)]
-    details = [line for number, line in enumerate(lines) if number >= n_first and not _is_warning(line)]
-    return needed, details
-
-
-def _is_warning(line: object) -> bool:
-    return getattr(line, "severity", None) is Severity.WARNING
+        return []
+    lines = plan.sheet.details()
+    if plan.by_rounds_because is not None:
+        lines.append(say("Looked ahead by rounds, not by date: {why}.", why=plan.by_rounds_because))
+    if plan.late:
+        share = percent(plan.in_time)
+        lines.append(say("Of the recruits whom this week's coupons bring, {share} come by then.", share=share))
+    return lines
 
 
 def _same_for_all(share: SameForAll) -> Text:
@@ -198,34 +190,6 @@ def _same_for_all(share: SameForAll) -> Text:
         share.people,
         coupons=n_coupons(share.each),
     )
-
-
-def outlook_lines(plan: WeekPlan) -> list[object]:
-    """The forecast by date, or why there is none."""
-    if plan.why_no_forecast:
-        return [say("No forecast by date: {why}. A forecast by rounds needs no dates.", why=plan.why_no_forecast)]
-    if plan.forecast is None or plan.rounds is None or plan.until is None:
-        return []
-    rounds = say_n(
-        "Until {until} {n} generation of recruits fits in, by how long people take to return.",
-        "Until {until} {n} generations of recruits fit in, by how long people take to return.",
-        plan.rounds,
-        until=plan.until.isoformat(),
-    )
-    if not plan.has_deadline:
-        rounds = joined([rounds, say("If the study has a deadline: {remedy}.", remedy=Remedy("deadline"))])
-    lines: list[object] = [rounds]
-    if plan.late:
-        share = percent(plan.in_time)
-        lines.append(say("Of the recruits whom this week's coupons bring, {share} come by then.", share=share))
-    lines += [line for line in plan.forecast.lines() if line not in plan.sheet.notes]  # the sheet shows these already
-    if plan.is_restricted:
-        lines.append(
-            say(
-                "The forecast by date is of the plan without strata and random numbers; the sheet says what these cost."
-            )
-        )
-    return lines
 
 
 # The model -------------------------------------------------------------------------------------------------------

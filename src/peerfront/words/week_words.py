@@ -16,12 +16,11 @@ from peerfront.words.week_lines import (
     head_lines,
     left_line,
     model_lines,
-    outlook_lines,
     sheet_lines,
 )
 
 SUMMARY, SUMMARY_DATA = "summary.txt", "summary.json"
-HEAD, SINCE, THIS_WEEK, EXPECT, MODEL, DETAILS = "head", "since", "this_week", "expect", "model", "details"
+HEAD, SINCE, THIS_WEEK, MODEL, DETAILS = "head", "since", "this_week", "model", "details"
 """Keys of the sections."""
 
 
@@ -80,8 +79,8 @@ def files_written(plan: WeekPlan) -> list[tuple[str, Text]]:
     files = [(SHEET, say("who gets how many coupons, and why"))]
     if len(plan.table):
         files.append((PRINTED, say("the same to print and fill in")))
-    if plan.forecast is not None:
-        files += [(FORECAST, say("interviews by week, with bands")), (PICTURE, say("the same as a picture"))]
+    if plan.outlook is not None:
+        files += [(FORECAST, say("people by week, with bands")), (PICTURE, say("the same as a picture"))]
     return [*files, (SUMMARY, say("everything above")), ("people.csv", say("who was in the file, for next week"))]
 
 
@@ -107,7 +106,6 @@ def _new_sections(new: NewWeek) -> list[Section]:
         Section(HEAD, Text(""), tuple(head_lines(new))),
         Section(SINCE, say("Since last week"), tuple(since)),
         Section(THIS_WEEK, say("This week"), (left_line(new.coupons), *sheet_lines(new.plan))),
-        Section(EXPECT, say("What to expect"), tuple(outlook_lines(new.plan))),
         Section(MODEL, say("The model"), tuple(model_lines(new.choice))),
         Section(DETAILS, say("More about the sheet"), tuple(detail_lines(new.plan))),
     ]

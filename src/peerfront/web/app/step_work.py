@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from peerfront.study.coupon_sheet import Heading
-    from peerfront.study.date_forecast import DateForecast
-    from peerfront.study.forecast import Forecast
     from peerfront.study.orders import PlanOrder
-    from peerfront.words.result_table import ResultTable
 
 Choices = Mapping[str, Any]
 Result = dict[str, Any]
@@ -123,37 +120,22 @@ def plan(choices: Choices, progress: Progress) -> Result:
 
 
 def forecast(choices: Choices, progress: Progress) -> Result:
-    """Simulate the rest of the study by rounds, from the people who wait."""
+    """Simulate the rest of the study: by date from its file, or by rounds from the people who wait."""
+    from peerfront.data.reading import read_study
     from peerfront.study.model import load
-    from peerfront.words.forecast_words import forecast_tables
+    from peerfront.words.outlook_words import outlook_tables
 
-    place, waiting = Path(commands.FORECAST), Path(choices["waiting"])
-    with _outputs({place: result_files.FORECAST_FILES}, MODEL, waiting):
-        order = _order(choices["order"], floors=False)
+    place, file = Path(commands.FORECAST), choices.get("file")
+    source = Path(file or choices["waiting"])
+    with _outputs({place: result_files.FORECAST_FILES}, MODEL, source):
         fitted = load(MODEL)
-        settings = _given(choices, ("target", "already", "episodes"))
-        outlook = fitted.forecast(fitted.frontier(waiting), order, progress=progress, **settings)
+        settings = _given(choices, ("target", "deadline", "interviews_per_week", "already", "episodes"))
+        people = read_study(source, fitted.schema.reading) if file else fitted.frontier(source)
+        outlook = fitted.forecast(people, _order(choices["order"]), progress=progress, **settings)
         result_files.write_forecast(place, outlook)
-    return _outlook(outlook, forecast_tables(outlook), by_date=False)
-
-
-def forecast_by_date(choices: Choices, progress: Progress) -> Result:
-    """Simulate the rest of the study by date, from its file."""
-    from peerfront.study.model import load
-    from peerfront.words.date_forecast_words import date_forecast_tables
-
-    place, file = Path(commands.BY_DATE), Path(choices["file"])
-    with _outputs({place: result_files.DATE_FORECAST_FILES}, MODEL, file):
-        order = _order(choices["order"], floors=False)
-        settings = _given(choices, ("target", "interviews_per_week", "episodes"))
-        outlook = load(MODEL).forecast_by_date(file, choices["until"], order, progress=progress, **settings)
-        result_files.write_forecast(place, outlook)
-    return _outlook(outlook, date_forecast_tables(outlook), by_date=True)
-
-
-def _outlook(outlook: "Forecast | DateForecast", tables: Iterable["ResultTable"], *, by_date: bool) -> Result:
-    plan = _rows(outlook.summary)[0]
-    return {"by_date": by_date, "lines": outlook.lines(), "tables": [dict(vars(each)) for each in tables], "plan": plan}
+    tables = [dict(vars(each)) for each in outlook_tables(outlook)]
+    plan, by_date = _rows(outlook.summary)[0], outlook.today is not None
+    return {"by_date": by_date, "lines": outlook.lines(), "details": outlook.details(), "tables": tables, "plan": plan}
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -230,7 +212,7 @@ def undo_week(choices: Choices, progress: Progress) -> Result:
 
 WORK: Mapping[str, Callable[[Choices, Progress], Result]] = {
     work.__name__: work
-    for work in (read, fit, plan, forecast, forecast_by_date, estimate, report, week, undo_week)
+    for work in (read, fit, plan, forecast, estimate, report, week, undo_week)
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ approved. Nothing is written and no lock is held: the rules check the number aga
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -30,6 +30,7 @@ from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import AT_RANDOM, decide
 from peerfront.study.model import Model
 from peerfront.study.orders import PlanOrder, task_of, usual_instead
+from peerfront.study.outlook import horizon_of
 from peerfront.study.reasons import Facts, Reason, ReasonCode, alike, reason_for_one
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import ordered_planner

@@ -19,8 +19,8 @@ from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import Message, Progress, note, part_of, warning
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS_FITTED
-from peerfront.study.date_forecast import PLAN, DateForecast
 from peerfront.study.model import Model
+from peerfront.study.outlook import Outlook
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 from peerfront.web.live.export_tables import export_schema
@@ -44,9 +44,8 @@ from peerfront.web.live.rules.events import PlannedCoupons, PlanProposed
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.requests import ProposePlan, Request
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Settings
-from peerfront.words.sheet import promise_lines
 from peerfront.words.stored_text import reason_as_text
-from peerfront.words.week_lines import detail_lines, model_lines, outlook_lines, sheet_lines
+from peerfront.words.week_lines import detail_lines, model_lines, sheet_lines
 
 USUAL_STUDIES = 400
 """Simulated studies of a forecast by date."""
@@ -108,8 +107,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         strata_columns=strata,
     )
     files = {"curve.csv": csv_text(plan.sheet.curve, float_format="%.4f")}
-    if plan.forecast is not None:
-        files["forecast.csv"] = forecast_text(plan.forecast)
+    if plan.outlook is not None and plan.outlook.today is not None:
+        files["forecast.csv"] = forecast_text(plan.outlook, plan.outlook.today)
     kept.plan(seed).save(summary, files)
     return ProposePlan(kept.name, seed, _lines(plan, people))
 
@@ -193,12 +192,12 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
         budget=0,
         open_coupons=0,
         words=(*sheet_lines(plan), *notes),
-        ahead=tuple(outlook_lines(plan)),
+        ahead=(),
         details=tuple(detail_lines(plan)),
         about_model=tuple(model_lines(choice)),
-        certificate=tuple(promise_lines(sheet)),
+        certificate=(),
         expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
-        expected_error=None if sheet.expected_error is None else float(sheet.expected_error),
+        expected_error=None,
         expected_now=float(table["expected_now"].sum()) if has_model else None,
         chances=dict(zip(names, map(str, table["chance_used"]), strict=True)) if has_model else {},
         brings={
@@ -210,16 +209,15 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
     )
 
 
-def forecast_text(forecast: DateForecast) -> str:
+def forecast_text(outlook: Outlook, today: date) -> str:
     """The expected number of people by date, seeds included: date, expected, low, high.
 
     The first row is the day of the plan. In 8 of 10 simulated studies the number lies between low and high.
     """
-    weeks = forecast.weeks[forecast.weeks["policy"] == PLAN]
-    already = forecast.already
+    weeks, already = outlook.steps_of(), outlook.already
     table = pd.DataFrame(
         {
-            "date": [forecast.today.isoformat(), *weeks["until"]],
+            "date": [today.isoformat(), *weeks["until"]],
             "expected": [float(already), *(already + weeks["total"])],
             "low": [float(already), *(already + weeks["total_p10"])],
             "high": [float(already), *(already + weeks["total_p90"])],

@@ -1,0 +1,234 @@
+"""What to expect, in words: the band, the target, what the plan gains, what it rests on; and the tables."""
+
+from collections.abc import Hashable, Mapping
+from datetime import date
+from typing import Any
+
+from peerfront.foundation.messages import Remedy
+from peerfront.study.outlook import Outlook
+from peerfront.study.rivals import Gain, Verdict
+from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
+from peerfront.words.result_table import ResultTable
+from peerfront.words.story_phrases import story_phrase
+
+Row = Mapping[Hashable, Any]
+_LONG_QUEUE = 0.5
+_APART = 0.1  # parts of the belief are named if they differ by more than this share of the recruits
+_SHOWN = 0.05  # smaller differences are 0 when they are shown
+
+
+def outlook_lines(outlook: Outlook) -> list[object]:
+    """What to expect, what could make it wrong, and what the plan gains."""
+    lines = [expectation_line(outlook), *target_lines(outlook), *gain_lines(outlook), *doubt_lines(outlook)]
+    return [*lines, *choice_lines(outlook)]
+
+
+def outlook_details(outlook: Outlook) -> list[object]:
+    """The state of the study, coupons, the queue, assumptions, and what the bands include."""
+    plan = outlook.of_plan
+    used = say(
+        "Of {coupons} left to give out {spent:.0f} are given and {kept:.0f} are not (averages).",
+        coupons=n_coupons(outlook.budget),
+        spent=plan["spent"],
+        kept=plan["never_issued"],
+    )
+    dies_out = say(
+        "Chance that the study stops by itself while coupons are left: {chance}.", chance=chance_text(plan["dies_out"])
+    )
+    return [_stands(outlook), used, dies_out, *_queue_lines(outlook), *outlook.notes, _caveat(outlook)]
+
+
+def expectation_line(outlook: Outlook) -> Text:
+    """How many people come, with the band of 8 in 10 simulated studies."""
+    values = {**band(outlook.of_plan), "until": horizon_text(outlook)}
+    expected = say(
+        "Expect {low:.0f} to {high:.0f} more people {until} (in 8 of 10 simulated studies), {recruits:.0f} on average.",
+        **values,
+    )
+    if not outlook.in_hand:
+        return expected
+    return joined([expected, say("About {n:.0f} of them with coupons that are out.", n=outlook.from_open)])
+
+
+def horizon_text(outlook: Outlook) -> Text:
+    """How far is looked ahead, as part of a sentence."""
+    if outlook.horizon.until is not None:
+        return say("by {day}", day=long_date(outlook.horizon.until))
+    return say_n("in this round", "in {n:,} rounds", outlook.horizon.days)
+
+
+def target_lines(outlook: Outlook) -> list[Text]:
+    """The chance of the target, and its date if enough simulated studies reach it."""
+    if outlook.target is None:
+        return []
+    plan, wanted = outlook.of_plan, outlook.still_wanted
+    if not wanted:
+        return [say("The target of {target:,} is reached already.", target=outlook.target)]
+    if wanted > outlook.budget + outlook.in_hand:
+        far = {"target": outlook.target, "wanted": wanted, "coupons": n_coupons(outlook.budget + outlook.in_hand)}
+        return [say("The target of {target:,} ({wanted:,} to come) is out of reach: {coupons} bring no more.", **far)]
+    values = {"target": outlook.target, "wanted": wanted, "chance": chance_text(float(plan["reaches_target"]))}
+    chance = say("Chance of the target of {target:,} ({wanted:,} to come): {chance}.", **values)
+    middle, early, late = (str(plan[name]) for name in ("target_date", "target_p25", "target_p75"))
+    if not middle:
+        return [chance]
+    when = say(
+        "Most likely on {day} (half of them between {early} and {late}).",
+        day=_iso_date(middle),
+        early=_iso_date(early),
+        late=_iso_date(late) if late else say("a day after the last"),
+    )
+    return [joined([chance, when])]
+
+
+def gain_lines(outlook: Outlook) -> list[Text]:
+    """What the plan gains against the best simple rule, and against what the study has done so far."""
+    return [_gain(gain) for gain in outlook.gains.shown]
+
+
+def _gain(gain: Gain) -> Text:
+    values = {"rule": gain.described, "recruits": gain.recruits, **vars(gain.lead)}
+    if gain.verdict is Verdict.SAME:
+        return say("{rule}: {recruits:.0f}, about the same as the plan.", **values)
+    return say("{rule}: {recruits:.0f}. The plan gains {mean:+.0f} (95%: {low:+.0f} to {high:+.0f}).", **values)
+
+
+def doubt_lines(outlook: Outlook) -> list[Text]:
+    """What the plan brings if a part of the belief is true, where that makes a difference."""
+    own = outlook.parts_of().to_dict("records")
+    recruits = [row["recruits"] for row in own]
+    if len(own) < 2 or max(recruits) - min(recruits) < _APART * outlook.of_plan["recruits"]:
+        return []
+    each = [say("{recruits:.0f} if {story}", recruits=row["recruits"], story=story_phrase(row["part"])) for row in own]
+    return [say("This study cannot say yet what a coupon does: {each}.", each=joined(each, "; "))]
+
+
+def choice_lines(outlook: Outlook) -> list[Text]:
+    """What other plans would cost or bring: at least one coupon each, and a plan without limits."""
+    return [
+        say("{plan}: {recruits:.0f} ({less:+.0f}).", plan=gain.described, recruits=gain.recruits, less=-gain.lead.mean)
+        for gain in outlook.choices.each
+    ]
+
+
+def _stands(outlook: Outlook) -> Text:
+    values = {
+        "waiting": n_people(outlook.waiting), "left": n_coupons(outlook.budget), "open": n_coupons(outlook.in_hand),
+    }  # fmt: skip
+    if outlook.today is None:
+        return say("{waiting} waiting for coupons, {left} left to give out; open coupons are not counted.", **values)
+    return say(
+        "On {today}: {waiting} waiting for coupons, {left} left to give out, {open} in people's hands.",
+        today=long_date(outlook.today),
+        **values,
+    )
+
+
+def _queue_lines(outlook: Outlook) -> list[Text]:
+    limit = outlook.interviews_per_week
+    if limit is None:
+        return []
+    own = outlook.steps_of().to_dict("records")
+    longest = max(own, key=lambda row: float(row["queue"]))
+    if longest["queue"] < _LONG_QUEUE:
+        return [say("{limit:g} interviews a week are enough: hardly anybody waits for one.", limit=limit)]
+    return [
+        say(
+            "With {limit:g} interviews a week people queue: about {longest:.0f} wait for theirs on {day}, and "
+            "{at_end:.0f} at the end. Coupons that were presented in time count.",
+            limit=limit,
+            longest=longest["queue"],
+            day=_iso_date(longest["until"]) if longest["until"] else longest["step"],
+            at_end=own[-1]["queue"],
+        )
+    ]
+
+
+def _caveat(outlook: Outlook) -> Text:
+    """What the bands include and what they do not."""
+    inside = say("The bands include luck and what the data leave open. Not in them: a model that is wrong in kind,")
+    if outlook.population is not None:
+        return joined([inside, say("people or staff who change, and errors of the population's size.")])
+    remedy = Remedy("population")
+    return joined(
+        [inside, say("people or staff who change, and a population that runs out ({remedy}).", remedy=remedy)]
+    )
+
+
+# Tables --------------------------------------------------------------------------------------------------------------
+
+
+def outlook_tables(outlook: Outlook) -> list[ResultTable]:
+    """The tables that a terminal or a page shows: week by week or round by round, and the plan beside its rivals."""
+    return [_steps_table(outlook), policies_table(outlook)]
+
+
+def _steps_table(outlook: Outlook) -> ResultTable:
+    queues = outlook.interviews_per_week is not None
+    step, title = say("round"), say("The plan, round by round")
+    if not outlook.by_rounds:
+        step, title = say("until"), say("The plan, week by week")
+    headings = (
+        step, say("given"), say("recruits"), say("8 of 10"), say("in all"), say("8 of 10"), say("open"),
+        *([say("queue")] if queues else []),
+    )  # fmt: skip
+    rows = []
+    for row in outlook.steps_of().to_dict("records"):
+        in_all, low, high = (outlook.already + row[name] for name in ("total", "total_p10", "total_p90"))
+        cells = (
+            str(row["until"] or row["step"]), f"{row['spent']:.1f}", f"{row['recruits']:.1f}",
+            band_text(row["p10"], row["p90"]), f"{in_all:.1f}", band_text(low, high), f"{row['open']:.1f}",
+        )  # fmt: skip
+        rows.append((*cells, f"{row['queue']:.1f}") if queues else cells)
+    caption = say("given: coupons at the start; open: coupons at the end")
+    return ResultTable(title, headings, tuple(rows), caption=caption)
+
+
+def policies_table(outlook: Outlook) -> ResultTable:
+    """The plan beside its rivals."""
+    with_target = bool(outlook.still_wanted)
+    leads = [gain.lead for gain in outlook.gains.each]
+    gains = ["", *(f"{lead.mean:+.1f} ({lead.low:+.1f} - {lead.high:+.1f})" for lead in leads)]
+    rows = tuple(
+        (
+            row["described"], f"{row['recruits']:.1f}", band_text(row["p10"], row["p90"]),
+            *([percent(row["reaches_target"])] if with_target else []), percent(row["dies_out"]), gain,
+        )
+        for row, gain in zip(outlook.summary.to_dict("records"), gains, strict=True)
+    )  # fmt: skip
+    headings = (
+        say("rule"), say("recruits"), say("8 of 10"), *([say("target")] if with_target else []), say("dies out"),
+        say("the plan's gain (95%)"),
+    )  # fmt: skip
+    return ResultTable(say("The plan and simple rules"), headings, rows)
+
+
+# Small parts ---------------------------------------------------------------------------------------------------------
+
+
+def band(row: Any) -> dict[str, Any]:
+    """The mean of a rule and its 80% band, as values of a sentence."""
+    return {"recruits": row["recruits"], "low": row["p10"], "high": row["p90"]}
+
+
+def band_text(low: float, high: float) -> str:
+    """A band in a table."""
+    return f"{low:.0f} - {high:.0f}"
+
+
+def chance_text(share: float) -> Text:
+    """A chance in percent; none or all of the simulated studies are named as such, not as never or always."""
+    return say("{share:.0%} of the simulated studies", share=share) if share in (0.0, 1.0) else percent(share)
+
+
+def long_date(day: date) -> Text:
+    """A date such as 5 March 2027."""
+    months = (
+        say("January"), say("February"), say("March"), say("April"), say("May"), say("June"),
+        say("July"), say("August"), say("September"), say("October"), say("November"), say("December"),
+    )  # fmt: skip
+    return say("{day} {month} {year}", day=day.day, month=months[day.month - 1], year=day.year)
+
+
+def _iso_date(text: str) -> Text:
+    return long_date(date.fromisoformat(text))
