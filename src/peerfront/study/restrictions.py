@@ -22,7 +22,6 @@ from peerfront.gfp.backup import Array
 from peerfront.gfp.lottery import Lottery, person_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.restricted import RestrictedPlan, RestrictedPlanner, restricted_plan, strata_of
-from peerfront.problem import Allocation, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import PlanOrder, Task, usual_instead
 from peerfront.study.study_sample import MOST_STRATA
