@@ -29,7 +29,7 @@ from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, note, silent
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
-from peerfront.study.forecast_tables import QUANTILES, quantile_of
+from peerfront.study.outlook_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
 
 if TYPE_CHECKING:
