@@ -58,7 +58,11 @@ def forecast_command(
     With FRONTIER, a file of the people who may refer next, by rounds; with --study and --until by date: interviews per
     week, the date of the target, open coupons and a queue of interviews.
     """
+    from dataclasses import replace
+
     from peerfront.study.model import load
+    from peerfront.study.study_folder import study_of
+    from peerfront.study.week_changes import read_running_study
     from peerfront.words.date_forecast_words import date_forecast_tables
     from peerfront.words.forecast_words import forecast_tables
     from peerfront.words.result_files import DATE_FORECAST_FILES, FORECAST_FILES, write_forecast
@@ -79,9 +83,11 @@ def forecast_command(
     fitted = load(model)
     with shown_progress() as progress:
         if study is not None and until:
+            reading = replace(fitted.schema.reading, sheet=sheet or "")
+            read = read_running_study(study, reading, study_of(model))
             by_date = fitted.forecast_by_date(
-                study, until, order, as_of=as_of, target=target, interviews_per_week=interviews_per_week,
-                episodes=episodes, seed=seed, sheet=sheet or "", progress=progress,
+                read, until, order, as_of=as_of, target=target, interviews_per_week=interviews_per_week,
+                episodes=episodes, seed=seed, progress=progress,
             )  # fmt: skip
             forecast: Forecast | DateForecast = by_date
             tables = date_forecast_tables(by_date)
@@ -144,7 +150,7 @@ def backtest_command(
     claim(context, out, BACKTEST_FILES, overwrite=overwrite, inputs=(study, schema))
     columns = schema_in(schema)
     file = study_in(
-        study, columns, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
+        study, columns, near=schema, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
         sheet=sheet, preset=preset, valid_days=valid_days,
     )  # fmt: skip
     if columns is None:
@@ -212,8 +218,9 @@ def report_command(
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
     and --date give the same page.
     """
-    from peerfront.data.reading import read_study
     from peerfront.study.model import load
+    from peerfront.study.study_folder import study_of
+    from peerfront.study.week_changes import read_running_study
 
     if (population is not None or decisions is not None) and not outcome:
         remedies = {name: Remedy(name) for name in ("population", "decisions", "outcome")}
@@ -231,7 +238,7 @@ def report_command(
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
     )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
-    study = read_study(file, fitted.schema.reading)
+    study = read_running_study(file, fitted.schema.reading, study_of(model))
     with shown_progress() as progress:
         fitted.report(
             study, people, order,

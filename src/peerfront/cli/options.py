@@ -254,22 +254,27 @@ def study_in(
     file: Path,
     schema: "StudySchema | None",
     *,
+    near: Path | None = None,
     as_of: str | None = None,
     map: list[str] | None = None,
     missing: list[str] | None = None,
     **settings: Any,
 ) -> "Study":
-    """Read a study's file as a schema says, except where the command line says something else or more."""
+    """Read a study's file as a schema says, except where the command line says something else or more.
+
+    `near` is a file in the folder of the running study, such as its schema.
+    """
     from dataclasses import replace
 
     from peerfront.data.read.read_settings import ReadSettings, parse_columns
-    from peerfront.data.reading import read_study
+    from peerfront.study.week_changes import read_running_study
 
     saved = schema.reading if schema is not None else ReadSettings()
     given = {name: value for name, value in settings.items() if value is not None}
     columns = {**saved.columns, **parse_columns(map or ())}
     codes = tuple(dict.fromkeys((*saved.missing, *(missing or ()))))
-    study = read_study(file, replace(saved, columns=columns, missing=codes, **given))
+    folders = () if near is None else (near.parent,)
+    study = read_running_study(file, replace(saved, columns=columns, missing=codes, **given), *folders)
     return study if as_of is None else study.as_of(as_of)
 
 

@@ -79,7 +79,7 @@ def fit_command(
     )  # fmt: skip
     saved = schema_in(schema)
     earlier = [load(folder) for folder in prior or ()]
-    study = study_in(file, saved, strict=strict, as_of=as_of)
+    study = study_in(file, saved, near=schema, strict=strict, as_of=as_of)
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)

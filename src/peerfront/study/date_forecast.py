@@ -204,7 +204,7 @@ def forecast_by_date(
 
 
 def _notes(standing: Standing, order: PlanOrder) -> list[Message]:
-    notes = []
+    notes = [*standing.notes]
     if order.round_cap == 0:
         notes.append(note("outlook.nothing_is_given"))
     if not len(standing.waiting) and not standing.coupons_open:

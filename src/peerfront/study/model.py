@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.reading import read_frontier
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
@@ -20,6 +20,7 @@ from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.orders import PlanOrder
+from peerfront.study.week_changes import read_running_study
 
 if TYPE_CHECKING:
     from peerfront.data.columns.schema_guess import Guess
@@ -136,7 +137,9 @@ class Model:
 
         order = self._order(budget, limits)
         last = calendar_day("until", until)
-        checked = study if isinstance(study, Study) else read_study(study, replace(self.schema.reading, sheet=sheet))
+        checked = (
+            study if isinstance(study, Study) else read_running_study(study, replace(self.schema.reading, sheet=sheet))
+        )
         seen = checked if as_of is None else checked.as_of(as_of)
         times = times_of(self.fit, seen)
         standing = standing_of(seen, self.schema, times)
@@ -204,7 +207,7 @@ class Model:
         )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
-        checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
+        checked = study if isinstance(study, Study) else read_running_study(study, self.schema.reading)
         before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
         tested = None if backtest is None else read_earlier_backtest(Path(backtest))
         report = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import waiting_people
+from peerfront.data.study_calendar import assumed_days, waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Message, Remedy
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
@@ -51,6 +51,8 @@ class Standing:
     """Days that coupons given out from now on are valid."""
     active_after_days: int = 0
     """Days from a coupon's issue until it can be used, from now on."""
+    notes: tuple[Message, ...] = ()
+    """What is assumed about it."""
 
     def __post_init__(self) -> None:
         if len(self.seen) != len(self.holders):
@@ -133,13 +135,14 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         enrolled=len(study),
         valid_days=usual,
         active_after_days=int(settings.active_after_days),
+        notes=assumed_days(study),
     )
 
 
 def need_dates(study: Study) -> None:
     """Refuse a study whose file does not say when coupons were issued and used."""
     if study.day is None or study.issued_days is None:
-        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", "date=COLUMN"))
+        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", ("date",)))
     if not study.settings.open_by_dates:
         raise SettingError("outlook.open_by_rule", rule=study.settings.still_open, file=study.source)
 

@@ -91,17 +91,17 @@ def read(choices: Choices, progress: Progress) -> Result:
 
 def fit(choices: Choices, progress: Progress) -> Result:
     """Fit a model to the study's file, and prepare plans for the coupons that are left."""
-    from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.study.artifacts import claimed_target
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.model import fit as fit_model
+    from peerfront.study.week_changes import read_running_study
 
     with claimed_target(MODEL, overwrite=True):
         names = ("budget", "rounds", "max_per_person", "people", "response", "discount", "accept_gain")
         settings = FitSettings(**_given(choices, names), max_per_round=choices.get("round_cap"))
         schema = read_schema(SCHEMA)
-        study = read_study(Path(choices["file"]), schema.reading)
+        study = read_running_study(Path(choices["file"]), schema.reading, Path())
         fitted = fit_model(study, schema, settings, progress=progress)
         fitted.save(MODEL, overwrite=True)
     return {"lines": fitted.summary.lines()}
@@ -140,13 +140,16 @@ def forecast(choices: Choices, progress: Progress) -> Result:
 def forecast_by_date(choices: Choices, progress: Progress) -> Result:
     """Simulate the rest of the study by date, from its file."""
     from peerfront.study.model import load
+    from peerfront.study.week_changes import read_running_study
     from peerfront.words.date_forecast_words import date_forecast_tables
 
     place, file = Path(commands.BY_DATE), Path(choices["file"])
     with _outputs({place: result_files.DATE_FORECAST_FILES}, MODEL, file):
         order = _order(choices["order"], floors=False)
         settings = _given(choices, ("target", "interviews_per_week", "episodes"))
-        outlook = load(MODEL).forecast_by_date(file, choices["until"], order, progress=progress, **settings)
+        fitted = load(MODEL)
+        study = read_running_study(file, fitted.schema.reading, Path())
+        outlook = fitted.forecast_by_date(study, choices["until"], order, progress=progress, **settings)
         result_files.write_forecast(place, outlook)
     return _outlook(outlook, date_forecast_tables(outlook), by_date=True)
 
@@ -177,8 +180,8 @@ def estimate(choices: Choices, progress: Progress) -> Result:
 
 def report(choices: Choices, progress: Progress) -> Result:
     """Write the report about study, model, plan and forecast."""
-    from peerfront.data.reading import read_study
     from peerfront.study.model import load
+    from peerfront.study.week_changes import read_running_study
 
     out, file, waiting = Path(commands.REPORT), Path(choices["file"]), choices.get("waiting")
     with _outputs({out: ()}, MODEL, file):
@@ -186,7 +189,7 @@ def report(choices: Choices, progress: Progress) -> Result:
         order = _order({"budget": fitted.fit.rules.budget, **choices["order"], "spend": None, "seed": None})
         heading = _heading({**choices["order"], "date": choices.get("date")})
         fitted.report(
-            read_study(file, fitted.schema.reading),
+            read_running_study(file, fitted.schema.reading, Path()),
             fitted.frontier(Path(waiting)) if waiting else None,
             order,
             out=out,
