@@ -2,7 +2,7 @@
 
 `python benchmarks/belief.py endgames` plays the rest of studies in which 300 people had three coupons each (60 coupons,
 5 rounds, 20 people waiting), `studies` whole studies from 10 seeds (300 coupons, 25 rounds), and `coverage` compares
-intervals of recruits with 1, 2 and 3 coupons with the truth.
+intervals of recruits with 1, 2 and 3 coupons with the truth. `tables PATH` shows what public studies say.
 
 People look alike and are told apart by nothing, so that knowing the truth can be solved exactly: a state is the coupons
 left, the people waiting and the rounds left. Each study learns its belief from its own counts, plans as `peerfront
@@ -15,11 +15,14 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from numba import njit
 from scipy.special import betaln, comb
 
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.reading import read_study
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.randomness import named_luck
@@ -30,6 +33,7 @@ from peerfront.gfp.updating import designs, worth_of_designs
 from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.belief_fit import Counts, learned_belief
 from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
+from peerfront.models.belief.prior import Prior
 from peerfront.problem import BranchingWorld, Frontier, Rules, State, rollout
 from peerfront.study.artifacts import planned_stories, value_response
 from peerfront.study.fitting import simple_rules
@@ -331,6 +335,59 @@ def coverage(repeats: int) -> None:
         print(f"{'several numbers' if several else 'three each'}: 1, 2, 3 coupons {shares} of {count}", flush=True)
 
 
+PUBLIC = {
+    "nyjazz": ("raw/nyjazz.rdsat", {"still_open": "none"}),
+    "rdstools_toy": ("raw/rdstools_toy.csv", {"still_open": "none"}),
+    "fauxmadrona": ("participants.csv", {"still_open": "last-wave", "coupons_each": 2}),
+    "fauxtime": ("participants.csv", {"still_open": "none", "coupons_each": 3}),
+}
+"""Public studies: the file, and how it is read. fauxmadrona ended in the middle of its last wave, which is left out."""
+
+
+def tables(path: Path) -> None:
+    """Recruits by number of coupons in two public studies; and whether the others, as a prior, predict each of them."""
+    everybody = {}
+    for name, (file, how) in PUBLIC.items():
+        study = read_study(path / name / file, ReadSettings(**how))
+        rows = np.flatnonzero(study.informative & (study.issued > 0))
+        rows = rows[np.argsort(study.trees.wave[rows], kind="stable")]
+        k, recruits, wave = study.issued[rows], study.recruits[rows], study.trees.wave[rows]
+        everybody[name] = Counts(SCHEMA, np.zeros((len(k), 1), np.int16), k, np.minimum(recruits, k), wave=wave)
+    beliefs = {name: learned_belief(counts, draws=8000) for name, counts in everybody.items()}
+    for name in ("nyjazz", "rdstools_toy"):
+        counts, response = everybody[name], beliefs[name].response
+        recruits = response.by_draw(np.zeros((1, 1), np.int16), max(int(counts.coupons.max()), MOST))[:, 0]
+        low, high = np.quantile(recruits, [0.025, 0.975], axis=0)
+        for n, (mean, *ends) in enumerate(zip(recruits.mean(axis=0), low, high, strict=True), 1):
+            own = counts.recruits[counts.coupons == n]
+            seen = f"{own.mean():.2f} ({len(own)} people)" if len(own) else "nobody"
+            print(f"{name}, {n} coupons: seen {seen}; believed {mean:.2f} ({ends[0]:.2f} to {ends[1]:.2f})", flush=True)
+    for name, counts in everybody.items():
+        helped = Prior().given([belief for other, belief in beliefs.items() if other != name], counts.most)
+        for first in (20, len(counts) // 2):
+            known, later = (_people(counts, rows) for rows in (slice(first), slice(len(counts) // 2, None)))
+            without, given = (
+                _log_scores(learned_belief(known, prior, draws=8000), later) for prior in (Prior(), helped)
+            )
+            lead, error = (given - without).mean(), (given - without).std(ddof=1) / np.sqrt(len(later))
+            print(
+                f"{name}, first {first} of {len(counts)}: {without.mean():.3f}, with the others {given.mean():.3f}, "
+                f"{lead:+.3f} +- {2 * error:.3f}",
+                flush=True,
+            )
+
+
+def _people(counts: Counts, which: slice) -> Counts:
+    names = ("covariates", "coupons", "recruits", "wave")
+    return replace(counts, **{name: getattr(counts, name)[which] for name in names})
+
+
+def _log_scores(belief: Belief, later: Counts) -> np.ndarray:
+    """Log chance of what each person brought, [people]."""
+    chances = {k: belief.response.counts(np.zeros((1, 1), np.int16), k)[0] for k in np.unique(later.coupons).tolist()}
+    return np.log([chances[k][y] for k, y in zip(later.coupons.tolist(), later.recruits.tolist(), strict=True)])
+
+
 def _limited(capacities: Callable) -> np.ndarray:
     drawn_ones = capacities(np.random.default_rng(0), 1_000_000)
     return np.array([np.bincount(np.minimum(drawn_ones, k), minlength=4)[:4] / 1e6 for k in range(4)])
@@ -338,12 +395,15 @@ def _limited(capacities: Callable) -> np.ndarray:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["endgames", "studies", "coverage"])
+    parser.add_argument("what", choices=["endgames", "studies", "coverage", "tables"])
+    parser.add_argument("path", type=Path, nargs="?", help="where the public studies of tables are")
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--histories", type=int, default=3)
     asked = parser.parse_args()
     if asked.what == "endgames":
         endgames(asked.studies, asked.histories)
+    elif asked.what == "tables":
+        tables(asked.path)
     elif asked.what == "studies":
         studies(asked.studies)
     else:

@@ -1,4 +1,4 @@
-"""Take the picture of the app in the README: `python docs/draw_app.py` (needs Chromium, takes a minute)."""
+"""Take the picture of the app in use-the-app.md: `python docs/draw_app.py` (needs Chromium, takes a minute)."""
 
 import shutil
 import sys

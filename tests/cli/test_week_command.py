@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import run_command
+from peerfront.foundation.locks import lock_name, locked
 from study.running_study import Running
 
 
@@ -85,6 +86,57 @@ def test_bad_options_are_refused_and_leave_nothing(study, monkeypatch, capsys, t
     assert (code, "Traceback" in err) == (2, False)
     assert message in " ".join(err.split())
     assert {path.name for path in tmp_path.iterdir()} == {"harbour.csv"}
+
+
+LATER = ("--date", "2026-03-16")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--date", "2026-03-02"), "Weeks follow each other: give a later day (--date DATE)"),
+        (("--date", "2026-03-09", "--target", "80"), "made from another order. Undo it first (--undo)"),
+        ((*LATER, "--budget", "50"), "say how many: --more-coupons N"),
+        ((*LATER, "--deadline", "2026-03-16"), "not after 2026-03-16, the day of this plan"),
+        (("--date", "2026-05-26"), "Give a later one (--deadline DATE)"),
+        ((*LATER, "--min-per-person", "4", "--max-per-person", "3"), "contradict each other"),
+    ],
+)
+def test_an_order_that_contradicts_the_log_changes_nothing(study, monkeypatch, capsys, options, message) -> None:
+    assert run(monkeypatch, capsys, *FIRST_WEEK)[0] == 0
+    assert run(monkeypatch, capsys, "week", "harbour.csv", "--date", "2026-03-09")[0] == 0
+    code, _, err = run(monkeypatch, capsys, "week", "harbour.csv", *options)  # a failure that writes is an error there
+    assert (code, message in err) == (2, True)
+
+
+def test_of_two_weeks_at_once_the_second_is_refused(study, monkeypatch, capsys, tmp_path) -> None:
+    assert run(monkeypatch, capsys, *FIRST_WEEK)[0] == 0
+    for second in (("--date", "2026-03-09"), ("--undo",)):
+        with locked(tmp_path / "harbour-study" / lock_name(), "harbour-study"):
+            code, _, err = run(monkeypatch, capsys, "week", "harbour.csv", *second)
+        assert (code, "is writing to harbour-study. Wait until it has ended" in err) == (2, True)
+
+
+def test_check_counts_hand_outs_from_the_day_of_their_sheet(study, monkeypatch, capsys) -> None:
+    import pandas as pd
+
+    table = pd.read_csv(study.file, dtype=str, keep_default_na=False).drop(columns="issued_date")
+    table.to_csv(study.file, index=False)
+    assert run(monkeypatch, capsys, *FIRST_WEEK, "--valid-days", "10")[0] == 0
+    table.loc[:, "date"] = "2026-02-23"
+    table.loc[:3, "coupons_issued"] = "3"
+    table.loc[len(table)] = {**table.loc[0], "id": "last", "coupons_issued": "0", "date": "2026-03-09"}
+    table.to_csv(study.file, index=False)
+    _, out, _ = run(monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10")
+    assert "Coupons on 2026-03-09 used 0 open 12 people with open coupons 4" in out
+    assert "no other day is known" not in out
+    Path("harbour-study").rename("elsewhere")
+    _, out, _ = run(monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10")
+    assert "open 0" in out
+    _, out, _ = run(
+        monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10", "--schema", "elsewhere/schema.toml"
+    )
+    assert "open 12" in out
 
 
 def test_what_must_be_named(study, monkeypatch, capsys) -> None:

@@ -14,7 +14,7 @@ from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import coupon_counts
+from peerfront.data.study_calendar import assumed_days, coupon_counts, issued_since
 from peerfront.foundation.errors import SettingError
 from peerfront.simulation.demo_study import demo_study
 
@@ -191,3 +191,52 @@ def test_a_column_says_who_waits() -> None:
 def test_the_whole_last_wave_waits() -> None:
     made = demo_study(150)
     assert study_from_table(made.study).waiting["id"].tolist() == made.frontier["id"].tolist()
+
+
+# Hand-outs that a log dates ------------------------------------------------------------------------------------------
+
+
+def handed_out_later(**columns: list[str]) -> Study:
+    """Five people who took part on days 0 to 4, each with a log that says: no coupons before day 10, except for e."""
+    brought = ("f", "a", "0", day_text(12)), ("g", "b", "0", day_text(6))
+    rows = [(name, "seed", "2", day_text(day)) for day, name in enumerate("abcde")]
+    study = study_of_rows([*rows, *brought], **columns)
+    first = float((FIRST - pd.Timestamp(0)).days)
+    return issued_since(study, np.array([*[first + 10.0] * 4, np.nan, first + 10.0, np.nan]))
+
+
+def test_coupons_are_no_older_than_the_sheet_that_gave_them() -> None:
+    issued = handed_out_later().open.set_index("id")["issued"]
+    assert issued.to_dict() == {
+        "a": day_text(10),
+        "b": day_text(1),  # somebody came with one on day 6: it was out before, and entered late
+        "c": day_text(10),
+        "d": day_text(10),
+        "e": day_text(4),  # nothing is logged
+    }
+    assert handed_out_later().open.set_index("id").loc["a", "age"] == 2.0
+
+
+def test_a_later_date_of_the_file_and_a_date_of_expiry_stay() -> None:
+    given = ["", "", day_text(11), day_text(5), "", "", ""]
+    table = handed_out_later(issued_date=given, expiry_date=[day_text(40)] * 5 + [""] * 2).open.set_index("id")
+    assert table["issued"][["a", "c", "d"]].tolist() == [day_text(10), day_text(11), day_text(10)]
+    assert set(table["expires"]) == {day_text(40)}
+
+
+def test_an_assumed_day_of_issue_is_said_until_it_is_known() -> None:
+    rows = [("a", "seed", "2", day_text(0)), ("b", "a", "0", day_text(3))]
+    remedies = [each.remedies[0] for each in assumed_days(study_of_rows(rows))]
+    assert [(each.setting, each.value) for each in remedies] == [("map", ("issued_date",))]
+    day = float((FIRST - pd.Timestamp(0)).days)
+    assert not assumed_days(issued_since(study_of_rows(rows), np.array([day + 1.0, np.nan])))
+    assert not assumed_days(study_of_rows(rows, issued_date=[day_text(1), ""]))
+    assert not assumed_days(study_of_rows([("a", "seed", "0", day_text(0))])), "nothing is open"
+
+
+def test_a_logged_day_is_the_last_issue_for_who_waits() -> None:
+    rows = [("a", "seed", "2", day_text(5)), ("b", "seed", "0", day_text(2)), ("c", "seed", "0", day_text(8))]
+    day = float((FIRST - pd.Timestamp(0)).days)
+    assert study_of_rows(rows).waiting["id"].tolist() == ["c"]
+    assert issued_since(study_of_rows(rows), np.array([day + 8.0, np.nan, np.nan])).waiting["id"].tolist() == ["c"]
+    assert issued_since(study_of_rows(rows), np.array([day + 9.0, np.nan, np.nan])).waiting.empty

@@ -1,5 +1,6 @@
 """Planning by a common price: against its plain reference, exact greedy and brute force; limits, awkward cases."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,7 +19,7 @@ from peerfront.gfp import price_plan
 from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import greedy_at
 from peerfront.gfp.paper import surrogate_q
-from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price, values_by_price
+from peerfront.gfp.price_plan import PricePlan, people_of_kinds, plan_by_price, totals_by_price
 
 Array = NDArray[np.float64]
 
@@ -185,7 +186,9 @@ def test_values_of_given_spends_are_close_to_those_of_greedy() -> None:
     problem = crowd(400, 30, 400, 7)
     spends = [0, 50, 200, 400]
     _, best = greedy_at(problem.tables, problem.weights, 0.95, spends, 3)
-    values = values_by_price(problem.tables, np.ones(400, dtype=np.int64), problem.weights, 0.95, spends, 3)
+    totals = totals_by_price(problem.tables, np.ones(400, dtype=np.int64), problem.weights, 0.95, spends, 3)
+    assert [each.sum() for each in totals] == spends
+    values = [value_of(replace(problem, discount=0.95), each) for each in totals]
     np.testing.assert_allclose(values, best, rtol=1e-3)
 
 

@@ -48,6 +48,13 @@ def test_every_command_is_named() -> None:
 
 def test_it_begins_with_how_to_begin() -> None:
     first = README[: README.index("\n## ")]
-    names = ("pip install", "make demo", "make test", "docs/images/app.png", "peerfront app", "peerfront live demo")
+    names = (
+        "pip install",
+        "make demo",
+        "make test",
+        "docs/images/forecast.png",
+        "peerfront app",
+        "peerfront live demo",
+    )
     for promise in names:
         assert promise in first

@@ -207,5 +207,8 @@ def test_a_large_round_is_planned_in_blocks_too(rounds_left: int, monkeypatch) -
     by_price = plan_coupons(fit, people, order(15, rounds_left=rounds_left))
     assert by_price.gap is not None
     assert by_price.promised >= 0.9 * exact.promised
+    of_exact = exact.curve.set_index("spend")["value"]
+    for spend, value in by_price.curve.itertuples(index=False):  # of plans that are handed out, not of majorants
+        assert value <= of_exact[spend] * 1.02 + 1e-9
     assert (by_price.table["coupons"] == 3).sum() >= by_price.spend // 3 - 2
     assert by_price.promised == pytest.approx(by_price.table[["expected_now", "expected_later"]].sum().sum(), abs=0.01)

@@ -9,9 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.reading import read_study
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
+from peerfront.study.model import load
 from peerfront.study.study_folder import LOG, StudyFolder
-from peerfront.study.week import WeekRequest, run_week, undo_week
+from peerfront.study.week import WeekRequest, WeekResult, run_week, undo_week
+from peerfront.study.week_changes import read_running_study
 from peerfront.study.week_plan import WeekOrder
 from peerfront.words.week_words import HEAD, MODEL, THIS_WEEK, stored_sections
 from study.running_study import ORDER, Running, quick_fits
@@ -131,6 +135,97 @@ def test_a_week_is_read_from_its_folder_as_data_or_as_text(tmp_path) -> None:
         again = small_week(tmp_path, SMALL, "2026-03-06")
         assert again.again
         assert str(again).startswith(text.strip())
+
+
+# Hand-outs -----------------------------------------------------------------------------------------------------------
+
+
+class Undated(Running):
+    """Its file has no date of issue."""
+
+    def write(self) -> None:
+        self.field.table(self.day()).drop(columns="issued_date").to_csv(self.file, index=False)
+
+
+def test_coupons_given_by_a_sheet_carry_its_day(template, tmp_path, monkeypatch) -> None:
+    quick_fits(monkeypatch)
+    study = Undated(tmp_path)
+    results = [study.week(ORDER), study.week(), study.week()]
+    for own, known in zip(results, template.results, strict=True):
+        assert own.plan.table.equals(known.plan.table)
+    forecast, known = results[2].plan.forecast, template.results[2].plan.forecast
+    assert (forecast.in_hand, forecast.from_open) == (known.in_hand, known.from_open)
+    assert forecast.weeks.equals(known.weeks)
+    assert forecast.summary.equals(known.summary)
+    assert forecast.notes == known.notes, "every day is known"
+    study.write()
+    alone = read_study(study.file, ReadSettings(valid_days=40))
+    logged = read_running_study(study.file, ReadSettings(valid_days=40), study.folder)
+    assert logged.open.equals(read_study(template.file, ReadSettings(valid_days=40)).open)
+    assert not logged.open.equals(alone.open)
+    shutil.copytree(study.folder, tmp_path / "harbour-study")
+    model = load(StudyFolder(study.folder).model_of(results[2].week))
+    by_file = model.forecast_by_date(study.file, "2026-05-25", 10, episodes=2)
+    assert by_file.from_open == model.forecast_by_date(logged, "2026-05-25", 10, episodes=2).from_open
+    assert by_file.from_open != model.forecast_by_date(alone, "2026-05-25", 10, episodes=2).from_open
+
+
+def test_numbers_of_a_sheet_count_only_where_the_file_shows_coupons(tmp_path) -> None:
+    small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    got = SMALL.replace("C,A,0", "C,A,2") + "E,C,0,2026-03-12\n"  # D, who was to get 3, has none yet
+    made = small_week(tmp_path, got, "2026-03-13")
+    assert "14 coupons left" not in str(made)
+    assert "18 coupons left" in str(made)
+    assert made.plan.table["person"].tolist() == ["D", "E"]
+    later = got.replace("D,B,0", "D,B,3")
+    small_week(tmp_path, later, "2026-03-20")
+    study = read_running_study(tmp_path / "small.csv", ReadSettings(), tmp_path / "study")
+    issued = study.open.set_index("id")["issued"]
+    assert issued.to_dict() == {"A": "2026-03-02", "B": "2026-03-03", "C": "2026-03-06", "D": "2026-03-13"}
+
+
+def test_a_file_without_a_column_of_coupons_follows_the_sheets(tmp_path) -> None:
+    def make(rows: str, day: str, **given: int) -> WeekResult:
+        (tmp_path / "plain.csv").write_text(f"id,recruiter,date\n{rows}", encoding="utf-8")
+        request = WeekRequest(day=date.fromisoformat(day), given=given, schema=schema if "budget" in given else None)
+        return run_week(tmp_path / "plain.csv", tmp_path / "study", request)
+
+    schema = tmp_path / "schema.toml"
+    schema.write_text("[file]\ncoupons_each = 3\n", encoding="utf-8")
+    rows = "A,,2026-03-02\nB,A,2026-03-03\n"
+    assert not len(make(rows, "2026-03-06", budget=20).plan.table)
+    rows += "C,B,2026-03-10\n"
+    assert make(rows, "2026-03-13", max_per_person=2).plan.table["person"].tolist() == ["C"]
+    third = make(rows + "D,C,2026-03-17\n", "2026-03-20")
+    assert "last week's sheet counts as followed" in str(third)
+    assert "18 coupons left to give out, of 20." in str(third)
+    study = read_running_study(tmp_path / "plain.csv", ReadSettings(coupons_each=3), tmp_path / "study")
+    assert study.open.set_index("id").loc["C", ["coupons", "issued"]].tolist() == [2, "2026-03-13"]
+
+
+def test_sheets_for_people_who_left_the_file_count_as_handed_out(tmp_path) -> None:
+    small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    told = str(small_week(tmp_path, SMALL.replace("D,B,0,2026-03-05\n", "E,A,0,2026-03-09\n"), "2026-03-13"))
+    assert "Missing from last week's file: D." in told
+    assert "17 coupons left to give out, of 20. 3 coupons of people who are no longer in the file" in told
+
+
+def test_a_file_older_than_the_log_or_of_another_study_is_refused(tmp_path) -> None:
+    small_week(tmp_path, SMALL, "2026-03-06", budget=20)
+    second = SMALL.replace("C,A,0", "C,A,3") + "E,C,0,2026-03-11\n"
+    small_week(tmp_path, second, "2026-03-13")
+    before = files_of(tmp_path / "study")
+    with pytest.raises(SettingError, match="is the file of week 1, 2026-03-06") as refused:
+        small_week(tmp_path, SMALL, "2026-03-20")
+    assert refused.value.remedies[0].setting == "undo"
+    with pytest.raises(SettingError, match="its last date is 2026-03-05, that one's was 2026-03-11"):
+        small_week(tmp_path, SMALL.replace("C,A,0", "C,A,1"), "2026-03-20")  # saved between the two weeks
+    with pytest.raises(SettingError, match="5 of the 5 people in the file of the last week .* are not in small.csv"):
+        small_week(tmp_path, "X,,3,2026-03-02\nY,X,0,2026-03-19\n", "2026-03-20")
+    with pytest.raises(SettingError, match="At least 3 and at most 2 coupons per person contradict each other"):
+        small_week(tmp_path, second, "2026-03-20", min_per_person=3, max_per_person=2)
+    assert files_of(tmp_path / "study") == before
+    assert small_week(tmp_path, second, "2026-03-20").week.number == 3, "nothing new is no older file"
 
 
 def test_a_week_that_would_contradict_another_is_refused(study) -> None:

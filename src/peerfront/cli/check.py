@@ -67,8 +67,8 @@ def check_command(
     if sheet is not None:
         _check_workbook(file, sheet)
     study = study_in(
-        file, saved, as_of=as_of, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
-        still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
+        file, saved, near=schema, as_of=as_of, strict=strict, format=format, map=map, missing=missing,
+        coupons_each=coupons_each, still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
     )  # fmt: skip
     notes: tuple[Message, ...] = ()
     if saved is None:

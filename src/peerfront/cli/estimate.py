@@ -165,8 +165,9 @@ def estimate_command(
     from peerfront.words.estimates import estimate_table
 
     study = study_in(
-        file, schema_in(schema), strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each
-    )
+        file, schema_in(schema), near=schema, strict=strict, format=format, map=map, missing=missing,
+        coupons_each=coupons_each,
+    )  # fmt: skip
     estimates = estimate(
         study,
         outcome,

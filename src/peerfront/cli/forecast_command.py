@@ -73,7 +73,7 @@ def forecast_command(
         target=target, interviews_per_week=interviews_per_week, seed=seed,
     )  # fmt: skip
     fitted = load(model)
-    people = people_in(fitted, frontier, study_file, sheet, left_column)
+    people = people_in(model, fitted, frontier, study_file, sheet, left_column)
     with shown_progress() as progress:
         outlook = fitted.forecast(people, order, already=already, as_of=as_of, episodes=episodes, progress=progress)
     show_result(outlook_tables(outlook), [*outlook.lines(), *(outlook.details() if details else [])])
@@ -128,7 +128,7 @@ def backtest_command(
     claim(context, out, BACKTEST_FILES, overwrite=overwrite, inputs=(study, schema))
     columns = schema_in(schema)
     file = study_in(
-        study, columns, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
+        study, columns, near=schema, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
         sheet=sheet, preset=preset, valid_days=valid_days,
     )  # fmt: skip
     if columns is None:
@@ -197,8 +197,9 @@ def report_command(
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
     and --date give the same page.
     """
-    from peerfront.data.reading import read_study
     from peerfront.study.model import load
+    from peerfront.study.study_folder import study_of
+    from peerfront.study.week_changes import read_running_study
 
     if (population is not None or decisions is not None) and not outcome:
         remedies = {name: Remedy(name) for name in ("population", "decisions", "outcome")}
@@ -216,7 +217,7 @@ def report_command(
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed, deadline=deadline or "", target=target,
     )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
-    study = read_study(file, fitted.schema.reading)
+    study = read_running_study(file, fitted.schema.reading, study_of(model))
     with shown_progress() as progress:
         fitted.report(
             study, people, order,

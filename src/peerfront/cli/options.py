@@ -269,32 +269,43 @@ def study_in(
     file: Path,
     schema: "StudySchema | None",
     *,
+    near: Path | None = None,
     as_of: str | None = None,
     map: list[str] | None = None,
     missing: list[str] | None = None,
     **settings: Any,
 ) -> "Study":
-    """Read a study's file as a schema says, except where the command line says something else or more."""
+    """Read a study's file as a schema says, except where the command line says something else or more.
+
+    `near` is a file in the folder of the running study, such as its schema.
+    """
     from dataclasses import replace
 
     from peerfront.data.read.read_settings import ReadSettings, parse_columns
-    from peerfront.data.reading import read_study
+    from peerfront.study.week_changes import read_running_study
 
     saved = schema.reading if schema is not None else ReadSettings()
     given = {name: value for name, value in settings.items() if value is not None}
     columns = {**saved.columns, **parse_columns(map or ())}
     codes = tuple(dict.fromkeys((*saved.missing, *(missing or ()))))
-    study = read_study(file, replace(saved, columns=columns, missing=codes, **given))
+    folders = () if near is None else (near.parent,)
+    study = read_running_study(file, replace(saved, columns=columns, missing=codes, **given), *folders)
     return study if as_of is None else study.as_of(as_of)
 
 
 def people_in(
-    model: "Model", frontier: Path | None, file: Path | None, sheet: str | None, left_column: str | None = None
+    folder: Path,
+    model: "Model",
+    frontier: Path | None,
+    file: Path | None,
+    sheet: str | None,
+    left_column: str | None = None,
 ) -> "Study | Frontier":
-    """The people to plan for: of a file of people who wait, or of the study's file."""
+    """The people to plan for: of a file of people who wait, or of the study's file; `folder` is the model's."""
     from dataclasses import replace
 
-    from peerfront.data.reading import read_study
+    from peerfront.study.study_folder import study_of
+    from peerfront.study.week_changes import read_running_study
 
     if (frontier is None) == (file is None):
         raise SettingError("forecast_options.one_of_two")
@@ -303,7 +314,7 @@ def people_in(
     if left_column:
         raise SettingError("forecast_options.of_a_list")
     assert file is not None, "one of the two is there"
-    return read_study(file, replace(model.schema.reading, sheet=sheet or ""))
+    return read_running_study(file, replace(model.schema.reading, sheet=sheet or ""), study_of(folder))
 
 
 def kept_in(out: Path | None) -> Text:

@@ -90,7 +90,7 @@ def fit_command(
     )  # fmt: skip
     saved = schema_in(schema)
     earlier = [load(folder) for folder in prior or ()]
-    study = study_in(file, saved, strict=strict, as_of=as_of)
+    study = study_in(file, saved, near=schema, strict=strict, as_of=as_of)
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)
@@ -197,7 +197,7 @@ def plan_command(
         deadline=deadline or "", target=target, interviews_per_week=interviews_per_week,
     )  # fmt: skip
     fitted = load(model)
-    people = people_in(fitted, frontier, study_file, sheet, left_column)
+    people = people_in(model, fitted, frontier, study_file, sheet, left_column)
     with shown_progress() as progress:
         plan = fitted.advise(people, order, already=already or 0, as_of=as_of, progress=progress).sheet
     if decisions is not None:

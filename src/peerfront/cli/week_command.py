@@ -66,12 +66,13 @@ def week_command(
     written to a new folder below the study's, and every decision to its log; nothing is ever overwritten.
     """
     from peerfront.foundation.settings import calendar_day
+    from peerfront.study.study_folder import folder_beside
     from peerfront.study.week import WeekRequest, run_week, undo_week
 
     if folder is not None:
         place = folder
     elif file is not None:
-        place = file.with_name(f"{file.stem}-study")
+        place = folder_beside(file)
     else:
         raise SettingError("week_options.needs_file_or_folder")
     if undo:

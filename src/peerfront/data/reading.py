@@ -169,6 +169,7 @@ def _checked(listing: Listing) -> Study:
         steps=listing.steps,
         day=dates.last,
         issued_days=dates.issued,
+        issue_known=dates.issue_known,
         redeemed_days=dates.redeemed,
         valid_days=dates.valid_days,
         numbered_days=dates.numbered,

@@ -66,6 +66,8 @@ class Study:
     """The day the study is seen, in the unit of `days`: the file's last date, or that of `as_of`; None: no dates."""
     issued_days: NDArray[np.float64] | None = None
     """[people], when coupons were issued, in whole days; nan where nobody knows or none were. None without dates."""
+    issue_known: NDArray[np.bool_] | None = None
+    """[people], whether a column or a log says when; otherwise the day they took part stands for it. None: no dates."""
     redeemed_days: NDArray[np.float64] | None = None
     """[people], when people came with a coupon, in whole days; nan where nobody knows or they had none."""
     valid_days: NDArray[np.float64] | None = None

@@ -16,7 +16,7 @@ from peerfront.data.read.coupon_codes import NOT_SAID, SEED, seed_marks
 from peerfront.data.read.dates import EPOCH, Days, date_text, dates_as_text, last_day, latest_date
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.recruitment_trees import NOBODY, trees_of
 from peerfront.foundation.settings import calendar_day
 from peerfront.foundation.typed_values import typed_number
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 _OF_PEOPLE = (
     "rows", "ids", "seed", "issued", "days", "network_size", "own_coupons", "coupons", "redeemed_days", "issued_days",
-    "valid_days",
+    "issue_known", "valid_days",
 )  # fmt: skip
 RECENT_DAYS = 28.0
 """Days before the last issue within which people without coupons are mentioned: they may have been overlooked."""
@@ -110,6 +110,14 @@ def open_table(study: "Study") -> pd.DataFrame:
     )
 
 
+def assumed_days(study: "Study") -> tuple[Message, ...]:
+    """What is assumed about the age of open coupons: the day of the interview where nobody knows that of the issue."""
+    if study.issue_known is None or not study.settings.open_by_dates or study.days is None:
+        return ()
+    assumed = (open_coupons(study) > 0) & ~study.issue_known
+    return (note("study_day.issue_assumed", column=Remedy("map", ("issued_date",))),) if assumed.any() else ()
+
+
 def coupon_counts(study: "Study") -> CouponCounts:
     """Count the coupons of a study on its day."""
     used = np.minimum(study.recruits, study.issued)
@@ -137,8 +145,8 @@ def waiting_people(study: "Study") -> tuple[Mask, Mask]:
     """Mark the people who wait for coupons, and those who might and are not taken for it, [people] each.
 
     1. Where the settings say whose coupons are open, these people wait.
-    2. Otherwise whoever took part since the last coupons were issued and has none waits: on that day or later where a
-       column says when coupons were issued; otherwise after the last person with coupons, by date and row. Whoever took
+    2. Otherwise whoever took part since the last coupons were issued and has none waits: on that day or later where it
+       is known when coupons were issued; otherwise after the last person with coupons, by date and row. Whoever took
        part before and has none was passed over, or wanted none; those of the last 28 days before are the second answer.
     3. Without dates the order of the file stands for time; somebody without a date came with the person above.
     4. A column of yes and no (`waiting`) wins over all of it, where it is filled.
@@ -161,10 +169,10 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
     if study.days is None or not np.isfinite(study.days).any():
         after = np.arange(len(study)) > np.max(np.flatnonzero(~without), initial=-1)
         return without & after, nobody
-    own = study.issued_days if "issued_date" in study.columns else None
     with np.errstate(invalid="ignore"):
-        if own is not None and np.isfinite(own).any():
-            last = float(np.nanmax(own))
+        if study.issue_known is not None and study.issue_known.any():
+            assert study.issued_days is not None, "known days are days"
+            last = float(np.nanmax(study.issued_days))
             since = np.floor(study.days) >= last
         else:
             # Rows of one day are in the order in which people came; somebody without a date came with the one above.
@@ -176,6 +184,39 @@ def _since_last_issue(study: "Study") -> tuple[Mask, Mask]:
             last = float(np.max(issue_dates, initial=-np.inf))
         recent = (np.floor(study.days) > last - RECENT_DAYS) & (study.days <= last)
     return without & since, without & ~since & recent
+
+
+# When coupons were handed out ----------------------------------------------------------------------------------------
+
+
+def issued_since(study: "Study", earliest: Days) -> "Study":
+    """The study with coupons issued on these days at the earliest, [people]; nan where that is not known.
+
+    A later day in the file stays. So does an earlier one of somebody whose recruit came before `earliest`: coupons were
+    handed out then, and entered later.
+    """
+    if study.day is None or study.issued_days is None or study.valid_days is None or study.redeemed_days is None:
+        return study
+    if study.numbered_days:
+        return study  # nobody knows which dates they are
+    came = np.flatnonzero((study.recruiter != NOBODY) & np.isfinite(study.redeemed_days))
+    first_return = np.full(len(study), np.inf)
+    np.minimum.at(first_return, study.recruiter[came], study.redeemed_days[came])
+    later = (study.issued > 0) & (first_return >= earliest)  # not true of nan
+    days = np.where(later, np.fmax(study.issued_days, earliest), study.issued_days)
+    days[study.issued == 0] = np.nan
+    usual = np.inf if study.settings.valid_days is None else study.settings.valid_days
+    valid = np.where(later & np.isnan(study.valid_days), usual, study.valid_days)
+    if "expiry_date" in study.columns:  # that day stays
+        dated = (study.people[study.columns["expiry_date"][0]] != "").to_numpy() & np.isfinite(study.issued_days)
+        valid = np.where(later & dated, np.maximum(valid - (days - study.issued_days), 0.0), valid)
+    return replace(
+        study,
+        issued_days=days,
+        issue_known=later if study.issue_known is None else study.issue_known | later,
+        valid_days=valid,
+        day=max(study.day, float(np.max(days[later], initial=-np.inf))),
+    )
 
 
 # As it was on an earlier day -----------------------------------------------------------------------------------------
@@ -254,7 +295,9 @@ def _cut(study: "Study", day: float, there: Mask, not_yet: Mask) -> "Study":
     kept = set(study.rows[rows].tolist())
     columns = {name: getattr(study, name) for name in _OF_PEOPLE}
     there_now: dict[str, Any] = {name: None if values is None else values[rows] for name, values in columns.items()}
-    for name, nothing in (("issued", 0), ("coupons", ""), ("issued_days", np.nan), ("valid_days", np.nan)):
+    for name, nothing in (
+        ("issued", 0), ("coupons", ""), ("issued_days", np.nan), ("issue_known", False), ("valid_days", np.nan),
+    ):  # fmt: skip
         if there_now[name] is not None:
             there_now[name][later] = nothing
     return replace(

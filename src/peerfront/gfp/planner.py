@@ -248,7 +248,8 @@ class Planner:
         left = budget - plan.spend
         value, later = worth_of_kinds(tables, self.discount * weights[left], kinds.kind, coupons)
         value += 0.0 if base is None else self.discount * float(base[left])
-        return tables, replace(plan, value=value, later=later), coupons
+        spends, values = np.array([plan.spend]), np.array([value])  # other spends' values are those of the majorants
+        return tables, replace(plan, value=value, later=later, spends=spends, values=values), coupons
 
     def plan(self, state: State, *, every_spend: bool = True) -> Plan:
         """The plan for one state, with its reasons; a state too large for exact greedy is planned by price."""

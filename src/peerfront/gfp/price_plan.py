@@ -107,7 +107,7 @@ def plan_by_price(
     return PricePlan(totals, best.spend, best.value, bound, best.price, later, spends, values)
 
 
-def values_by_price(
+def totals_by_price(
     tables: Tables,
     number: NDArray[np.int64],
     weights: Array,
@@ -115,15 +115,14 @@ def values_by_price(
     spends: Sequence[int],
     most_per_person: int,
     least_per_person: int = 0,
-    base: Array | None = None,
-) -> Array:
-    """Q of given spends, [spends], each with its own coupons by price (as `greedy.greedy_at` does exactly)."""
-    search = _Search(tables, number, weights, discount, None, most_per_person, least_per_person, base)
-    values, begin = np.zeros(len(spends)), None
-    for place, spend in enumerate(spends):
-        point = search.point(spend, begin, evaluate=True)
-        values[place], begin = point.value, point.coverage
-    return values
+) -> list[NDArray[np.int64]]:
+    """The coupons of each kind, [kinds], for each of these spends (as `greedy.greedy_at` does exactly)."""
+    search = _Search(tables, number, weights, discount, None, most_per_person, least_per_person)
+    totals, begin = [], None
+    for spend in spends:
+        mixture, _, _, _, begin = search._mixture(spend, search.worth(spend), begin)
+        totals.append(search._whole_coupons(spend, search.worth(spend), mixture))
+    return totals
 
 
 def gap_below(bound: float, value: float) -> float:
@@ -180,16 +179,15 @@ class _Search:
         worth: Array = self.discount * self.weights[len(self.weights) - 1 - spend]
         return worth
 
-    def point(self, spend: int, begin: Array | None = None, evaluate: bool = False) -> _Point:
-        """Plan one spend, unless it is known; coupons are given out only if it may be the best, or to `evaluate`."""
-        earlier = self.points.get(spend)
-        if earlier is not None and (earlier.value > -np.inf or not evaluate):
-            return earlier
+    def point(self, spend: int, begin: Array | None = None) -> _Point:
+        """Plan one spend, unless it is known; coupons are given out only if it may be the best."""
+        if spend in self.points:
+            return self.points[spend]
         worth, anyway = self.worth(spend), float(self.base[len(self.base) - 1 - spend])
         mixture, bound, left, price, coverage = self._mixture(spend, worth, begin)
         bound += anyway
         value = -np.inf
-        if evaluate or not self.points or bound > self.best.value:
+        if not self.points or bound > self.best.value:
             totals = self._whole_coupons(spend, worth, mixture)
             value = self._value(worth, totals) + anyway
             if not self.points or value > self.best.value:

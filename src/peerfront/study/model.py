@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.reading import read_frontier
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
@@ -21,6 +21,7 @@ from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.orders import PlanOrder, task_of
 from peerfront.study.study_state import AT_ONCE, Standing, standing_today
+from peerfront.study.week_changes import read_running_study
 
 if TYPE_CHECKING:
     from peerfront.data.columns.schema_guess import Guess
@@ -179,7 +180,7 @@ class Model:
         )
         order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
-        checked = study if isinstance(study, Study) else read_study(study, self.schema.reading)
+        checked = study if isinstance(study, Study) else read_running_study(study, self.schema.reading)
         before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))
         tested = None if backtest is None else read_earlier_backtest(Path(backtest))
         report = study_report(self.fit, checked, self.schema, order, people, settings, _shown(progress), before, tested)

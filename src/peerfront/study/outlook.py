@@ -297,7 +297,7 @@ def _by_days(policy: Policy, times: ReturnTimes, rules: Rules, horizon: Horizon,
 
 
 def _notes(standing: Standing, order: PlanOrder) -> list[Message]:
-    notes = []
+    notes = [*standing.notes]
     if order.round_cap == 0:
         notes.append(note("outlook.nothing_is_given"))
     if standing.today is None:

@@ -18,10 +18,10 @@ from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.backup import Array
-from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises
+from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, people_in_blocks, worth_of_kinds
 from peerfront.gfp.explained_plan import Plan
 from peerfront.gfp.planner import Planner
-from peerfront.gfp.price_plan import values_by_price
+from peerfront.gfp.price_plan import totals_by_price
 from peerfront.problem import Allocation, Frontier, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
@@ -226,14 +226,20 @@ def _some_of_the_curve(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame
 
 
 def _curve_by_price(planner: Planner, task: Task, plan: Plan) -> pd.DataFrame:
-    """The curve of a round planned by price: the spends that its search has evaluated."""
+    """The curve of a round planned by price: the spends that its search has evaluated, and some others; each with the
+    coupons that would be handed out.
+    """
     kinds, most = kinds_of(task.state.frontier.covariates), task.state.most_per_person
     tables = planner.tables(kinds.rows, most)
-    tables = majorants(tables)[0] if rises(tables) else tables
+    concave, ends = majorants(tables)
     others = [s for s in _some_spends(task, plan, _POINTS_BY_PRICE) if np.isnan(plan.values[s])]
     values = plan.values.copy()
     least, (weights, base) = task.order.min_per_person, planner.weights_and_base(task.state)
-    values[others] = values_by_price(tables, kinds.number, weights, planner.discount, others, most, least, base)
+    planned = totals_by_price(concave, kinds.number, weights, planner.discount, others, most, least)
+    for spend, totals in zip(others, planned, strict=True):
+        left, coupons = len(weights) - 1 - spend, people_in_blocks(totals, kinds.kind, ends, least)
+        values[spend] = worth_of_kinds(tables, planner.discount * weights[left], kinds.kind, coupons)[0]
+        values[spend] += 0.0 if base is None else planner.discount * base[left]
     return _curve_of(values)
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from peerfront.data.read.dates import EPOCH, date_text
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import open_coupons
+from peerfront.data.study_calendar import assumed_days, open_coupons
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import decoded, file_bytes
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import rounded_counts
 from peerfront.foundation.text_tables import read_table_file
@@ -65,6 +65,8 @@ class CalendarPage:
     weeks_inside: int
     """How many of these weeks ended inside the band."""
     backtest: EarlierBacktest | None
+    notes: tuple[Message, ...] = ()
+    """What is assumed about the age of open coupons."""
 
 
 def read_earlier_forecast(path: Path) -> EarlierForecast:
@@ -112,6 +114,7 @@ def calendar_page(
         over,
         inside,
         backtest,
+        assumed_days(study),
     )
 
 

@@ -47,6 +47,16 @@ class Week:
     """The planned coupons: person, planned, decided_by, probability, stratum, reason."""
 
 
+def folder_beside(file: Path) -> Path:
+    """The usual folder of a study's file."""
+    return file.with_name(f"{file.stem}-study")
+
+
+def study_of(model: Path) -> Path:
+    """The folder of the study in one of whose weeks a model was fitted."""
+    return model.resolve().parent.parent
+
+
 def check_is_folder(path: Path) -> None:
     """Refuse a path that is not a folder."""
     if path.exists() and not path.is_dir():

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import waiting_people
+from peerfront.data.study_calendar import assumed_days, waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study, frontier_of
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
@@ -56,6 +56,8 @@ class Standing:
     """Days that coupons given out from now on are valid."""
     active_after_days: int = 0
     """Days from a coupon's issue until it can be used, from now on."""
+    notes: tuple[Message, ...] = ()
+    """What is assumed about it."""
 
     def __post_init__(self) -> None:
         if len(self.seen) != len(self.holders):
@@ -145,6 +147,7 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         enrolled=len(study),
         valid_days=usual,
         active_after_days=int(settings.active_after_days),
+        notes=assumed_days(study),
     )
 
 
@@ -162,7 +165,7 @@ def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standin
 def need_dates(study: Study) -> None:
     """Refuse a study whose file does not say when coupons were issued and used."""
     if study.day is None or study.issued_days is None:
-        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", "date=COLUMN"))
+        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", ("date",)))
     if not study.settings.open_by_dates:
         raise SettingError("outlook.open_by_rule", rule=study.settings.still_open, file=study.source)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.read.dates import EPOCH
+from peerfront.data.read.dates import EPOCH, date_text
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
@@ -38,6 +38,7 @@ from peerfront.study.week_changes import (
     people_of_week,
     people_waiting,
     snapshot,
+    with_hand_outs,
 )
 from peerfront.study.week_model import ModelChoice, model_of_week
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
@@ -145,6 +146,8 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     if order.valid_days is not None:
         reading = replace(reading, valid_days=order.valid_days)
     study = read_study(file, reading)
+    last_date = "" if study.day is None else date_text(study.day, study.numbered_days)
+    study = with_hand_outs(study, kept)
     schema = guess_schema(study).schema if written is None else written
     day = _day_of(study, request.day)
     order.check_deadline(day)
@@ -160,6 +163,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     done = changes = None
     if last is not None and before is not None:
         done, changes = handed_out(last.decisions, before, study), changes_since(before, study)
+        _check_file(kept, study.source, digest, last_date, changes, len(before))
     coupons = coupons_left(kept, study, order.budget)
     left = coupons.left
     choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
@@ -190,6 +194,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         "file": file.name,
         "digest": digest,
         "people": len(study),
+        "last_date": last_date,
         "coupons_left": left,
         "model": "" if choice.model is None else choice.model.fit.fingerprint,
         "model_folder": f"{name}/{MODEL}" if choice.refitted else choice.folder,
@@ -233,7 +238,9 @@ def _schema_file(kept: StudyFolder, asked: Path | None) -> Path | None:
 def _day_of(study: Study, asked: date | None) -> date:
     """The day of the plan: the given one, or today; refuse to guess if the file ends long before."""
     if study.numbered_days:
-        raise SettingError("week.numbered_days", file=study.source, map=Remedy("map", "date="), schema=Remedy("schema"))
+        raise SettingError(
+            "week.numbered_days", file=study.source, map=Remedy("map", ("date", "")), schema=Remedy("schema")
+        )
     if asked is not None:
         return asked
     today = date.today()
@@ -242,7 +249,9 @@ def _day_of(study: Study, asked: date | None) -> date:
     last = EPOCH + timedelta(days=int(study.day))
     age = (today - last).days
     if age > _OLD_FILE:
-        raise SettingError("week.old_file", file=study.source, last=last.isoformat(), days=age, remedy=Remedy("date"))
+        raise SettingError(
+            "week.old_file", file=study.source, last=last.isoformat(), days=age, remedy=Remedy("date", "DATE")
+        )
     return today
 
 
@@ -258,7 +267,7 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
             folder=kept.path,
             last=last.day,
             day=day.isoformat(),
-            later=Remedy("date"),
+            later=Remedy("date", "DATE"),
             undo=undo,
         )
     if digest != last.facts["digest"]:
@@ -266,6 +275,30 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
     if order != WeekOrder.from_log(last.facts["order"]):
         raise SettingError("week.from_another_order", day=last.day, undo=undo)
     return _result(kept, None)
+
+
+def _check_file(kept: StudyFolder, file: str, digest: str, last_date: str, changes: Changes, before: int) -> None:
+    """Refuse a file that is older than the last week's, or that is another study's."""
+    *earlier, last = kept.weeks
+    undo = Remedy("undo", True)
+    if digest != last.facts["digest"]:
+        for week in earlier:
+            if week.facts["digest"] == digest:
+                raise SettingError("week.file_of_week", file=file, number=week.number, day=week.day, undo=undo)
+    if 2 * len(changes.lost) > before:
+        raise SettingError(
+            "week.another_study",
+            file=file,
+            lost=len(changes.lost),
+            before=before,
+            day=last.day,
+            folder=Remedy("folder", "FOLDER"),
+        )
+    is_older = last_date < last.facts.get("last_date", "") and not changes.people and not changes.issued
+    if is_older and (changes.lost or changes.fewer_coupons):
+        raise SettingError(
+            "week.older_file", file=file, last=last_date, day=last.day, before=last.facts["last_date"], undo=undo
+        )
 
 
 # What comes out ------------------------------------------------------------------------------------------------------

@@ -1,19 +1,24 @@
 """Compare a study's file with earlier weeks: what changed, what was handed out, who waits, which coupons are left."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerfront.data.read.dates import EPOCH
+from peerfront.data.read.read_settings import ReadSettings
+from peerfront.data.reading import read_study
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import waiting_people
+from peerfront.data.study_calendar import issued_since, waiting_people
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.text_tables import read_table_file
-from peerfront.study.study_folder import StudyFolder, Week
+from peerfront.study.study_folder import LOG, StudyFolder, Week, folder_beside
 
 PEOPLE = "people.csv"
 
@@ -39,6 +44,8 @@ class HandedOut:
     """person, planned, given; given is missing (NaN) for people who are no longer in the file."""
     unplanned: pd.DataFrame
     """person, given: people who got coupons but were not on the sheet."""
+    assumed: bool = False
+    """Whether the sheet counts as followed, because the file has no column of coupons."""
 
     def entries(self, week: int) -> list[dict[str, Any]]:
         """Lines for the log."""
@@ -109,7 +116,37 @@ def handed_out(decisions: Sequence[Mapping[str, Any]], before: pd.DataFrame, stu
     had = before.set_index("id")["issued"].reindex(now.index).fillna(0)
     off_sheet = now[(now > had) & ~now.index.isin(people)] - had[(now > had) & ~now.index.isin(people)]
     unplanned = pd.DataFrame({"person": off_sheet.index.astype(object), "given": off_sheet.to_numpy(dtype=np.int64)})
-    return HandedOut(table, unplanned)
+    return HandedOut(table, unplanned, study.settings.coupons_each is not None)
+
+
+def read_running_study(file: Path | str, settings: ReadSettings, *folders: Path) -> Study:
+    """Read a study's file, and when coupons were handed out from the log in its usual folder or one of `folders`."""
+    study = read_study(file, settings)
+    for folder in (folder_beside(Path(file)), *folders):
+        if (folder / LOG).is_file():
+            return with_hand_outs(study, StudyFolder(folder))
+    return study
+
+
+def with_hand_outs(study: Study, kept: StudyFolder) -> Study:
+    """The study with the hand-outs of its log.
+
+    Whoever has coupons now, and had none when a sheet was made, got them by that sheet or later: they were issued on
+    its day, unless the file names a later one. Where the file has no column of coupons, sheets count as followed.
+    """
+    weeks = [(float((date.fromisoformat(week.day) - EPOCH).days), people_of_week(kept, week)) for week in kept.weeks]
+    if weeks and study.settings.coupons_each is not None:
+        before = set(weeks[0][1]["id"])
+        planned = {str(entry["person"]): int(entry["planned"]) for week in kept.weeks for entry in week.decisions}
+        each = study.settings.coupons_each
+        numbers = [planned.get(person, each if person in before else 0) for person in study.ids.tolist()]
+        study = replace(study, issued=np.maximum(numbers, study.recruits))
+    without: dict[str, float] = {}
+    had: set[str] = set()
+    for day, people in weeks:
+        had |= set(people.loc[people["issued"] > 0, "id"])
+        without |= {person: day for person in people["id"] if person not in had}
+    return issued_since(study, np.array([without.get(person, np.nan) for person in study.ids.tolist()]))
 
 
 def _rows(table: pd.DataFrame) -> list[list[Any]]:
@@ -169,10 +206,11 @@ def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
 
 
 def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:
-    """Coupons of people who were in an earlier week's file and are not in this one."""
+    """Coupons of people who were in an earlier week's file, or on its sheet, and are not in this one."""
     had: dict[str, int] = {}
     for week in kept.weeks:
         people = people_of_week(kept, week)
         had |= dict(zip(people["id"].tolist(), people["issued"].tolist(), strict=True))
+        had |= {str(entry["person"]): int(entry["planned"]) for entry in week.decisions if entry["planned"]}
     here = set(study.ids.tolist())
     return sum(issued for person, issued in had.items() if person not in here)

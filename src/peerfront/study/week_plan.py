@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_schema import encode_study
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Progress, Remedy
+from peerfront.foundation.messages import Message, Progress, Remedy, n_coupons
 from peerfront.foundation.settings import (
     among,
     at_least,
@@ -104,6 +104,9 @@ class WeekOrder:
             randomise=between(0.0, 0.5),
             seed=seed_number,
         )
+        if self.max_per_person is not None and self.min_per_person > self.max_per_person:
+            most = n_coupons(self.max_per_person)
+            raise SettingError("orders.least_above_most", least=self.min_per_person, most=most)
 
     def changed(self, **given: Any) -> "WeekOrder":
         """The order with this week's changes; None leaves a field unchanged."""
@@ -125,7 +128,8 @@ class WeekOrder:
         if self.deadline and date.fromisoformat(self.deadline) <= today:
             raise SettingError(
                 "week.deadline_passed",
-                deadline=self.deadline, today=today.isoformat(), later=Remedy("deadline"), earlier=Remedy("date"),
+                deadline=self.deadline, today=today.isoformat(),
+                later=Remedy("deadline", "DATE"), earlier=Remedy("date", "DATE"),
             )  # fmt: skip
 
     def plan_order(self, left: int, number: int, *, with_deadline: bool = True) -> PlanOrder:

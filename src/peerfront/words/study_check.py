@@ -13,7 +13,7 @@ from peerfront.data.problems import KINDS, Problem, in_place
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import FORMATS, ROLES
 from peerfront.data.study import Study, Summary, summarise
-from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, coupon_counts
+from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, assumed_days, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.words.language import Text, say, say_n
@@ -129,8 +129,8 @@ def _calendar(study: Study, day: float) -> Section:
     )
 
 
-def _calendar_notes(study: Study, counts: CouponCounts) -> list[Text]:
-    notes = []
+def _calendar_notes(study: Study, counts: CouponCounts) -> list[Text | Message]:
+    notes: list[Text | Message] = [*assumed_days(study)]
     if study.cut:
         notes.append(say("What came later is left out, as {as_of} says.", as_of=Remedy("as_of", True)))
     if not study.settings.open_by_dates:

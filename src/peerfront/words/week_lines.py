@@ -98,6 +98,8 @@ def handed_out_lines(done: HandedOut) -> list[Text]:
     """Last week's plan compared with what was handed out."""
     if not len(done.table):
         return [say("Last week nobody was waiting, so there was no sheet to follow.")]
+    if done.assumed:
+        return [warn("The file does not say who got how many coupons: last week's sheet counts as followed.")]
     there = done.table.dropna()
     right = there["planned"] == there["given"]
     lines = [

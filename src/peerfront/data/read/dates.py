@@ -38,6 +38,7 @@ class Dates:
     taken_part: Days | None = None  # [people], with the time of day if the file has it; None without such a column
     issued: Days | None = None  # [people], nan also for those who were issued no coupons; None without dates
     redeemed: Days | None = None  # [people], nan also for those who came without a known coupon; None without dates
+    issue_known: NDArray[np.bool_] | None = None  # [people], whether a column says when coupons were issued
     valid_days: Days | None = None  # [people], inf: never expire, nan: date of issue not known; None without dates
     numbered: bool = False
     """Whether the file numbers its days, so that nobody knows which dates they are."""
@@ -89,7 +90,8 @@ def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[n
     problems = [*reader.problems, *_missing(listing, taken_part), *early, *faults]
     problems += _contradictions(listing, recruiter, taken, issue_days, redeemed, valid, reported, numbered)
     problems += _long_after(listing, taken, numbered)
-    return Dates(taken_part, issue_days, redeemed, valid, numbered, tuple(problems))
+    known = (issued > 0) & np.isfinite(given)
+    return Dates(taken_part, issue_days, redeemed, known, valid, numbered, tuple(problems))
 
 
 class _Columns:

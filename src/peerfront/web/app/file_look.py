@@ -20,7 +20,7 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.read.recognition import recognised, suggested_columns
 from peerfront.data.read.shaping import shape
 from peerfront.data.read.sheets import holds_sheets, open_book
-from peerfront.data.reading import format_by_beginning, misfit, read_study
+from peerfront.data.reading import format_by_beginning, misfit
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_schema import FieldRule, StudySchema, history_of
@@ -30,6 +30,7 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.shown import visible
 from peerfront.foundation.text_tables import Book, TextTable, read_table
 from peerfront.study.study_sample import groups_of, outcome_of
+from peerfront.study.week_changes import read_running_study
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.words.commands import SCHEMA
 from peerfront.words.study_check import check_sections, verdict
@@ -76,7 +77,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "place": "row",
     }
     try:
-        study = read_study(path, _read_settings_of(reading))
+        study = read_running_study(path, _read_settings_of(reading), folder.path)
         guess = guess_schema(study)
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)

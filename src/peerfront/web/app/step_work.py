@@ -88,17 +88,17 @@ def read(choices: Choices, progress: Progress) -> Result:
 
 def fit(choices: Choices, progress: Progress) -> Result:
     """Fit a model to the study's file, and prepare plans for the coupons that are left."""
-    from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.study.artifacts import claimed_target
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.model import fit as fit_model
+    from peerfront.study.week_changes import read_running_study
 
     with claimed_target(MODEL, overwrite=True):
         names = ("budget", "rounds", "max_per_person", "people", "response", "discount", "accept_gain")
         settings = FitSettings(**_given(choices, names), max_per_round=choices.get("round_cap"))
         schema = read_schema(SCHEMA)
-        study = read_study(Path(choices["file"]), schema.reading)
+        study = read_running_study(Path(choices["file"]), schema.reading, Path())
         fitted = fit_model(study, schema, settings, progress=progress)
         fitted.save(MODEL, overwrite=True)
     return {"lines": fitted.summary.lines()}
@@ -121,8 +121,8 @@ def plan(choices: Choices, progress: Progress) -> Result:
 
 def forecast(choices: Choices, progress: Progress) -> Result:
     """Simulate the rest of the study: by date from its file, or by rounds from the people who wait."""
-    from peerfront.data.reading import read_study
     from peerfront.study.model import load
+    from peerfront.study.week_changes import read_running_study
     from peerfront.words.outlook_words import outlook_tables
 
     place, file = Path(commands.FORECAST), choices.get("file")
@@ -130,7 +130,7 @@ def forecast(choices: Choices, progress: Progress) -> Result:
     with _outputs({place: result_files.FORECAST_FILES}, MODEL, source):
         fitted = load(MODEL)
         settings = _given(choices, ("target", "deadline", "interviews_per_week", "already", "episodes"))
-        people = read_study(source, fitted.schema.reading) if file else fitted.frontier(source)
+        people = read_running_study(source, fitted.schema.reading, Path()) if file else fitted.frontier(source)
         outlook = fitted.forecast(people, _order(choices["order"]), progress=progress, **settings)
         result_files.write_forecast(place, outlook)
     tables = [dict(vars(each)) for each in outlook_tables(outlook)]
@@ -159,8 +159,8 @@ def estimate(choices: Choices, progress: Progress) -> Result:
 
 def report(choices: Choices, progress: Progress) -> Result:
     """Write the report about study, model, plan and forecast."""
-    from peerfront.data.reading import read_study
     from peerfront.study.model import load
+    from peerfront.study.week_changes import read_running_study
 
     out, file, waiting = Path(commands.REPORT), Path(choices["file"]), choices.get("waiting")
     with _outputs({out: ()}, MODEL, file):
@@ -168,7 +168,7 @@ def report(choices: Choices, progress: Progress) -> Result:
         order = _order({"budget": fitted.fit.rules.budget, **choices["order"], "spend": None, "seed": None})
         heading = _heading({**choices["order"], "date": choices.get("date")})
         fitted.report(
-            read_study(file, fitted.schema.reading),
+            read_running_study(file, fitted.schema.reading, Path()),
             fitted.frontier(Path(waiting)) if waiting else None,
             order,
             out=out,
