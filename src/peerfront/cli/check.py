@@ -40,6 +40,7 @@ def check_command(
     valid_days: Annotated[float | None, number("Days from issue until coupons expire, if no column says so.")] = None,
     as_of: options.AS_OF = None,
     strict: options.STRICT = False,
+    details: options.DETAILS = False,
     overwrite: options.OVERWRITE = False,
 ) -> None:
     """Check a study's file: who recruited whom, coupons, dates, and what is known about people.
@@ -83,9 +84,16 @@ def check_command(
     console = new_screen()
     console.print(cell(study_check.heading(study), "bold"))
     block = "█" if console.encoding.startswith("utf") else "#"
-    sections = study_check.check_sections(study, summary, study_schema, reasons, guessed=saved is None, block=block)
+    if details:
+        sections = study_check.check_sections(study, summary, study_schema, reasons, guessed=saved is None, block=block)
+    else:
+        sections = [study_check.how_read(study)]
     for section in sections:
         _print_section(console, section)
+    if not details:
+        console.print()
+        for line in study_check.short_lines(study, summary, study_schema):
+            console.print(cell(line))
     for text in study_check.left_out_notes(reasons):
         console.print(cell(text))
     for warning in notes:
@@ -107,7 +115,7 @@ def check_command(
             )
     elif saved is None and waiting is None:
         show("")
-        tell("Keep this, with a schema to edit: add --out FOLDER.")
+        tell("Keep this, with a schema to edit: --out FOLDER. More: --details.")
 
 
 def _check_workbook(file: Path, sheet: str) -> None:

@@ -125,7 +125,7 @@ DEADLINE = Annotated[
     str | None, text("DATE", "The study's last day, such as 2027-03-01, if its file has dates; otherwise by rounds.")
 ]
 INTERVIEWS = Annotated[float | None, number("With --study-file: interviews that can be held in a week; others queue.")]
-DETAILS = Annotated[bool, typer.Option("--details", help="Also say how good the plan is, and what it rests on.")]
+DETAILS = Annotated[bool, typer.Option("--details", help="Say everything: what it rests on, and how good it is.")]
 TARGET = Annotated[float | None, number("People wanted in all.")]
 POPULATION = Annotated[
     list[str] | None,

@@ -1,7 +1,7 @@
 """`peerfront fit` and `peerfront plan`: learn from a study how people refer, and make this round's coupon sheet."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,17 +18,10 @@ from peerfront.cli.options import (
     study_in,
     text,
 )
-from peerfront.cli.screen import new_screen, show, show_result, tell
+from peerfront.cli.screen import show, show_result, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.words.language import Text, say
 from peerfront.words.result_files import curve_file, write_sheet
-from peerfront.words.result_table import ResultTable
-
-if TYPE_CHECKING:
-    from peerfront.study.coupon_sheet import CouponSheet
-
-_SHOWN = 40
-_WIDE = 120  # characters of a window that has room for reasons
 
 
 def fit_command(
@@ -66,6 +59,7 @@ def fit_command(
     prior: options.PRIOR = None,
     prior_belief: options.PRIOR_BELIEF = None,
     strict: options.STRICT = False,
+    details: options.DETAILS = False,
     overwrite: options.OVERWRITE = False,
 ) -> None:
     """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
@@ -94,14 +88,12 @@ def fit_command(
     with shown_progress() as progress:
         fitted = fit(study, saved, settings, prior=earlier, progress=progress)
     fitted.save(out, overwrite=overwrite)
-    for line in fitted.summary.lines():
+    for line in (*fitted.summary.lines(), *(fitted.summary.details() if details else [])):
         show(line)
-    show("")
     tell(
-        "Written to {out}. Next: peerfront plan {out} FRONTIER.csv --budget {budget}",
-        out=str(out),
-        budget=settings.budget,
-    )
+        "Written to {out}. Next: peerfront plan {out} --study-file {file} --budget {budget}",
+        out=str(out), file=str(file), budget=settings.budget,
+    )  # fmt: skip
 
 
 def plan_command(
@@ -188,6 +180,7 @@ def plan_command(
     elif not headed and (study or date or round):
         raise SettingError("commands.csv_has_no_title")
     from peerfront.study.model import load
+    from peerfront.words.sheet import people_table
 
     order = order_of(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
@@ -204,7 +197,10 @@ def plan_command(
         from peerfront.study.decision_log import extended_log, write_log
 
         log = extended_log(decisions, plan, heading)
-    _print(plan, details=details)
+    show_result([], [*plan.lines(), *(plan.details() if details else [])])
+    if plan.spend or details:
+        show("")
+        show_result([people_table(plan.table, details=details)], [])
     for file in files:
         write_sheet(file, plan, heading)
         show("")
@@ -231,32 +227,3 @@ def _written(file: Path) -> Text:
     if kind == PDF:
         return say("Written: {file} (to print and fill in).", **names)
     return say("Written: {file} (the sheet), {curve} (recruits expected for other numbers of coupons).", **names)
-
-
-def _print(sheet: "CouponSheet", *, details: bool) -> None:
-    """Print the sheet; reasons, its last column, only where there is room."""
-    from peerfront.words.reason_words import decision_text
-
-    explained = new_screen().width >= _WIDE
-    expected = (say("expected now"), say("expected later"))
-    headings = (say("person"), say("coupons"), say("chance used"), *expected, say("decided by"), say("reason"))
-    rows = [
-        (
-            row["person"],
-            row["coupons"],
-            row["chance_used"],
-            f"{row['expected_now']:.2f}",
-            f"{row['expected_later']:.2f}",
-            decision_text(row["decided_by"], row["reason"]),
-            row["reason"],
-        )
-        for row in sheet.table.head(_SHOWN).to_dict("records")
-    ]
-    n = len(headings) if explained else len(headings) - 1
-    below = []
-    if len(sheet.table) > _SHOWN:
-        below.append(say("... and {n:,} more people; --out FILE keeps them all.", n=len(sheet.table) - _SHOWN))
-    if not explained and rows:
-        below.append(say("Why each of them: in the last column of the sheet (--out FILE), or here in a wider window."))
-    table = ResultTable(Text(""), headings[:n], tuple(row[:n] for row in rows), n_names=n)
-    show_result([table], [*below, "", *sheet.lines(), *(sheet.details() if details else [])])

@@ -1,6 +1,5 @@
 """`peerfront week`: the one command of a running study."""
 
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,14 +9,10 @@ from peerfront.cli import options
 from peerfront.cli.options import number, shown_progress, text
 from peerfront.cli.screen import cell, new_screen, show, show_result, tell
 from peerfront.foundation.errors import SettingError
-from peerfront.words.language import Text, marked, say
+from peerfront.words.language import marked
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from peerfront.study.week import WeekResult
-
-_SHOWN = 40
 
 
 def week_command(
@@ -58,6 +53,7 @@ def week_command(
     study: Annotated[str | None, text("NAME", "Name of the study, above its sheets.")] = None,
     seed: Annotated[int | None, typer.Option(help="Names the luck of lots; kept from week to week.")] = None,
     schema: options.SCHEMA = None,
+    details: options.DETAILS = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last week; its folder and log stay.")] = False,
 ) -> None:
     """Make this week's plan: what changed, last week's plan against what was done, the sheet, the forecast by date.
@@ -97,21 +93,19 @@ def week_command(
     day = None if date is None else calendar_day("--date", date)
     with shown_progress() as progress:
         result = run_week(file, place, WeekRequest(day, refit, schema, study or "", given), progress)
-    _show(result)
-    if not result.again:
-        repeat = f"peerfront week {file}" + (f" --folder {folder}" if folder is not None else "")
-        tell("Next week: {command}", command=repeat)
+    _show(result, details=details)
 
 
-def _show(result: "WeekResult") -> None:
+def _show(result: "WeekResult", *, details: bool) -> None:
     """Print the sections, with the sheet below "This week", and the files that were written."""
     from rich.padding import Padding
 
+    from peerfront.words.sheet import people_table
     from peerfront.words.week_words import DETAILS, THIS_WEEK, files_written, log_line, sections_of
 
     screen = new_screen()
     for section in sections_of(result):
-        if section.key == DETAILS:
+        if section.key in DETAILS and not details:
             continue
         if section.title:
             show("")
@@ -120,27 +114,14 @@ def _show(result: "WeekResult") -> None:
             text = marked(line)
             indent = len(text) - len(text.lstrip()) + (2 if section.title else 0)
             screen.print(Padding(cell(text.strip()), (0, 0, 0, indent)))
-        if section.key == THIS_WEEK and result.plan is not None:
-            _print_sheet(result.plan.table)
+        if section.key == THIS_WEEK and result.plan is not None and len(result.plan.table):
+            show_result([people_table(result.plan.table, details=details)], [])
+    show("")
     show(log_line(result))
     if result.plan is None:
         tell(
-            "\nThis week was made before, from the same file; nothing was changed. It is in {folder}.",
+            "This week was made before, from the same file; nothing was changed. It is in {folder}.",
             folder=result.folder,
         )
-        return
-    tell("\nWritten: {folder}", folder=result.folder)
-    for name, what in files_written(result.plan):
-        show(f"  {name:<16}{what}")
-
-
-def _print_sheet(table: "pd.DataFrame") -> None:
-    from peerfront.words.result_table import ResultTable
-
-    if not len(table):
-        return
-    columns = zip(*(table[name].tolist() for name in ("person", "reason", "coupons")), strict=True)
-    rows = tuple((person, coupons, reason) for person, reason, coupons in islice(columns, _SHOWN))
-    headings = say("person"), say("coupons"), say("reason")
-    more = [say("... and {more:,} more people, in the sheet.", more=len(table) - _SHOWN)] if len(table) > _SHOWN else []
-    show_result([ResultTable(Text(""), headings, rows, n_names=3)], more)
+    else:
+        tell("Written to {folder}: {files}.", folder=result.folder, files=files_written(result.plan))

@@ -22,6 +22,7 @@ from peerfront.foundation.spreadsheets import csv_text
 from peerfront.gfp.updating import DesignWorth
 from peerfront.problem import Allocation
 from peerfront.study.orders import PlanOrder
+from peerfront.study.sheet_groups import Group, groups_of
 from peerfront.study.stories import StoryResult
 
 if TYPE_CHECKING:
@@ -136,6 +137,11 @@ class CouponSheet(Readable):
     def expected(self) -> float:
         """Recruits expected in all, those of open coupons included: of the outlook, or `promised` without one."""
         return self.promised if self.outlook is None else float(self.outlook.of_plan["recruits"])
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """People by their number of coupons, the most first."""
+        return groups_of(self.table)
 
     @property
     def why(self) -> "pd.Series[str]":

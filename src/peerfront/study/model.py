@@ -41,6 +41,7 @@ class FitSummary(Readable):
     """The findings of a fit, for people to read."""
 
     _in_words = "fit_words.summary_lines"
+    _details_in_words = "fit_words.summary_details"
 
     fit: Fit
 

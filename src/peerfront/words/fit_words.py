@@ -13,7 +13,7 @@ from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import contradiction
 from peerfront.words.earlier_study_words import earlier_study_lines
-from peerfront.words.language import Text, joined, n_coupons, n_people, ordinal, percent, say, say_n
+from peerfront.words.language import Text, first_warning, joined, n_coupons, n_people, ordinal, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
 
@@ -26,22 +26,36 @@ _PROMISE_OFF = 0.1  # the summary mentions a value that misses the simulations b
 
 
 def summary_lines(summary: "FitSummary") -> list[Text]:
-    """The fit in words, most important first, warnings last."""
+    """The data, what coupons bring, who recruits, what plans bring, and the first warning."""
     fit, scores = summary.fit, summary.fit.scores
     if "people" not in scores:  # made by hand
         return []
+    fitted = joined([*_basis(fit), *_brings(scores["coupon_stories"])])
+    return [fitted, joined(_people(fit)), *_plans(fit)[-1:], *_warnings(fit)]
+
+
+def summary_details(summary: "FitSummary") -> list[Text]:
+    """The rest: priors, earlier studies, when people come, coupons used, evidence, certainty, notes."""
+    fit, scores = summary.fit, summary.fit.scores
+    if "people" not in scores:
+        return []
     return [
-        *_basis(fit),
         *_stated_prior(fit.settings.get("prior_belief", {})),
         *earlier_study_lines(scores.get("earlier_studies")),
         *return_lines(fit),
         *_use(scores["coupon_use"], bool(scores.get("returns")) and scores["still_open"] > 0),
         *_coupons(scores["coupon_stories"]),
-        *_people(fit),
+        *_effects(fit),
         *_certainty(scores["coupon_use"]),
-        *_plans(fit),
+        *_plans(fit)[:-1],
         *map(text_of, fit.messages),
     ]
+
+
+def _warnings(fit: Fit) -> list[Text]:
+    """What speaks against the model first, then its warnings: the first of them all."""
+    contradicted = [contradiction(each) for each in fit.scores["coupon_stories"].get("misfits", ())]
+    return first_warning([text_of(each) for each in (*contradicted, *fit.warnings)])
 
 
 def _about(count: int) -> Text:
@@ -141,16 +155,30 @@ def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
     ]
 
 
+def _brings(coupons: Mapping[str, Any]) -> list[Text]:
+    """What a person brings with 1, 2, ... coupons, with its interval."""
+    every = coupons["all"]
+    rows = zip(every["expected"][: _most_shown(coupons)], every["low"], every["high"], strict=False)
+    brings = [_with_interval(*row) for row in rows]
+    numbers = list(range(1, len(brings) + 1))
+    return [say("With {numbers} coupons one person brings {bring} recruits.", numbers=numbers, bring=brings)]
+
+
+def _with_interval(mean: float, low: float, high: float) -> str:
+    ends = f"{low:.2f}", f"{high:.2f}"
+    return f"{mean:.2f}" if ends[0] == ends[1] else f"{mean:.2f} ({ends[0]} to {ends[1]})"
+
+
+def _most_shown(coupons: Mapping[str, Any]) -> int:
+    return min(max(coupons["shown"][1], 3), _MOST_COUPONS)
+
+
 def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
     """What the study shows about the effect of a coupon, and what it leaves open."""
-    most, pinned, every = min(max(coupons["shown"][1], 3), _MOST_COUPONS), coupons["pinned"], coupons["all"]
+    most, pinned = _most_shown(coupons), coupons["pinned"]
     lines = []
     if pinned:
         lines.append(say("Plans believe, as you said, that {story}.", story=story_phrase(pinned)))
-    rows = zip(every["expected"][:most], every["low"], every["high"], strict=False)
-    brings = [f"{expected:.2f} ({low:.2f} to {high:.2f})" for expected, low, high in rows]
-    numbers = list(range(1, len(brings) + 1))
-    lines.append(say("With {numbers} coupons one person brings {bring} recruits.", numbers=numbers, bring=brings))
     lines += [_evidence(each) for each in coupons["evidence"]]
     lines += [text_of(contradiction(each)) for each in coupons.get("misfits", ())]
     if coupons["same_coupons"] and not pinned:
@@ -159,11 +187,11 @@ def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
         )
     if not pinned:
         for story in coupons["stories"]:
-            weight, values = percent(story["weight"]), {"story": story_phrase(story["name"])}
             expected = [f"{each:.2f}" for each in story["expected"][:most]]
             line = say(
                 "If {story} (weight {weight}): {numbers} coupons bring {bring}.",
-                weight=weight, numbers=numbers, bring=expected, **values,
+                story=story_phrase(story["name"]), weight=percent(story["weight"]),
+                numbers=list(range(1, len(expected) + 1)), bring=expected,
             )  # fmt: skip
             lines.append(joined(["  ", line], ""))
     return lines
@@ -183,22 +211,27 @@ def _evidence(row: Mapping[str, Any]) -> Text:
 
 
 def _people(fit: Fit) -> list[Text]:
-    """Whether and how people's answers predict who recruits."""
+    """Whether people's answers predict who recruits."""
     if not fit.schema.fields or all(len(field) < 2 for field in fit.schema.fields):
         return [
             say("Nothing is known about people: a sheet decides how many coupons to give out now, and not to whom.")
         ]
     if not fit.belief.fields:
         return [say("Nothing that is known about people predicts who recruits: lots decide who gets one more.")]
-    lines = [say("What predicts who recruits: {fields}.", fields=list(fit.belief.fields))]
-    for effect in fit.scores["effects"][:_SHOWN_FIELDS]:
+    return [say("What predicts who recruits: {fields}.", fields=list(fit.belief.fields))]
+
+
+def _effects(fit: Fit) -> list[Text]:
+    """How people's answers predict who recruits."""
+    lines = []
+    for effect in fit.scores["effects"][:_SHOWN_FIELDS] if fit.belief.fields else ():
         ends = sorted(effect["chances"].items(), key=lambda pair: -pair[1])
         (best, high), (worst, low) = ends[0], ends[-1]
         line = say(
             "{field}: a first coupon is used by {high} of {best!r} and {low} of {worst!r}, other things equal.",
             field=effect["field"], high=percent(high), best=best, low=percent(low), worst=worst,
         )  # fmt: skip
-        lines.append(joined(["  ", line], ""))
+        lines.append(line)
     return lines
 
 

@@ -8,7 +8,7 @@ those of `words`, `web` and `cli` into one catalogue for each language (`locale/
 
 import gettext
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -183,6 +183,14 @@ def joined(parts: Iterable[object], separator: str = " ") -> Text:
 class _Joined(Text):
     def __str__(self) -> str:
         return self.many.join(str(part) for part in self.values.values())
+
+
+def first_warning(warnings: Sequence[Text]) -> list[Text]:
+    """The first of several warnings, and how many more the details have; nothing if there are none."""
+    more = len(warnings) - 1
+    if more < 1:
+        return list(warnings)
+    return [warn("{first} ({n:,} more: {details})", first=warnings[0], n=more, details=Remedy("details", True))]
 
 
 def marked(text: object) -> str:

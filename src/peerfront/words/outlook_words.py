@@ -35,7 +35,15 @@ def outlook_details(outlook: Outlook) -> list[object]:
     dies_out = say(
         "Chance that the study stops by itself while coupons are left: {chance}.", chance=chance_text(plan["dies_out"])
     )
-    return [_stands(outlook), used, dies_out, *_queue_lines(outlook), *outlook.notes, _caveat(outlook)]
+    return [
+        _stands(outlook),
+        *_target_days(outlook),
+        used,
+        dies_out,
+        *_queue_lines(outlook),
+        *outlook.notes,
+        _caveat(outlook),
+    ]
 
 
 def expectation_line(outlook: Outlook) -> Text:
@@ -47,7 +55,7 @@ def expectation_line(outlook: Outlook) -> Text:
     )
     if not outlook.in_hand:
         return expected
-    return joined([expected, say("About {n:.0f} of them with coupons that are out.", n=outlook.from_open)])
+    return joined([expected, say("About {n:.0f} of them with open coupons.", n=outlook.from_open)])
 
 
 def horizon_text(outlook: Outlook) -> Text:
@@ -69,28 +77,37 @@ def target_lines(outlook: Outlook) -> list[Text]:
         return [say("The target of {target:,} ({wanted:,} to come) is out of reach: {coupons} bring no more.", **far)]
     values = {"target": outlook.target, "wanted": wanted, "chance": chance_text(float(plan["reaches_target"]))}
     chance = say("Chance of the target of {target:,} ({wanted:,} to come): {chance}.", **values)
-    middle, early, late = (str(plan[name]) for name in ("target_date", "target_p25", "target_p75"))
-    if not middle:
+    if not (middle := str(plan["target_date"])):
         return [chance]
-    when = say(
-        "Most likely on {day} (half of them between {early} and {late}).",
-        day=_iso_date(middle),
-        early=_iso_date(early),
-        late=_iso_date(late) if late else say("a day after the last"),
-    )
-    return [joined([chance, when])]
+    return [joined([chance, say("Most likely on {day}.", day=_iso_date(middle))])]
+
+
+def _target_days(outlook: Outlook) -> list[Text]:
+    """When half of the simulated studies reach the target."""
+    early, late = (str(outlook.of_plan[name]) for name in ("target_p25", "target_p75"))
+    if not outlook.still_wanted or not early:
+        return []
+    last = _iso_date(late) if late else say("a day after the last")
+    return [
+        say(
+            "Half of the simulated studies reach the target between {early} and {late}.",
+            early=_iso_date(early),
+            late=last,
+        )
+    ]
 
 
 def gain_lines(outlook: Outlook) -> list[Text]:
     """What the plan gains against the best simple rule, and against what the study has done so far."""
-    return [_gain(gain) for gain in outlook.gains.shown]
+    return [gain_line(gain) for gain in outlook.gains.shown]
 
 
-def _gain(gain: Gain) -> Text:
+def gain_line(gain: Gain) -> Text:
+    """What the plan gains against one rule, with its interval."""
     values = {"rule": gain.described, "recruits": gain.recruits, **vars(gain.lead)}
     if gain.verdict is Verdict.SAME:
         return say("{rule}: {recruits:.0f}, about the same as the plan.", **values)
-    return say("{rule}: {recruits:.0f}. The plan gains {mean:+.0f} (95%: {low:+.0f} to {high:+.0f}).", **values)
+    return say("{rule}: {recruits:.0f}. The plan gains {mean:+.1f} (95%: {low:+.1f} to {high:+.1f}).", **values)
 
 
 def doubt_lines(outlook: Outlook) -> list[Text]:
@@ -212,8 +229,9 @@ def band(row: Any) -> dict[str, Any]:
 
 
 def band_text(low: float, high: float) -> str:
-    """A band in a table."""
-    return f"{low:.0f} - {high:.0f}"
+    """A band in a table; a single number if both ends are shown alike."""
+    ends = f"{low:.0f}", f"{high:.0f}"
+    return ends[0] if ends[0] == ends[1] else " - ".join(ends)
 
 
 def chance_text(share: float) -> Text:

@@ -1,8 +1,8 @@
 """The coupon sheet as an Excel workbook: a sheet to print and fill in, the facts behind it, and every number.
 
-The first worksheet is what a coordinator takes to the field: who gets how many coupons and why, with room for the
-numbers of the coupons, the date and initials. The others hold the facts behind the plan, all columns of the CSV file,
-and what other spends would bring.
+The first worksheet is what a coordinator takes to the field: who gets how many coupons, with room for the numbers of
+the coupons, the date and initials, and a sentence that can be said aloud. It says nothing about a person. The others
+are not for the desk: the facts behind the plan, all columns of the CSV file with reasons, and other spends.
 """
 
 import math
@@ -23,6 +23,7 @@ from peerfront.study.decision_log import NUMBERS
 from peerfront.words.language import Text, percent, say
 from peerfront.words.messages import text_of
 from peerfront.words.outlook_words import band_text, horizon_text
+from peerfront.words.reason_words import spoken_reason
 from peerfront.words.sheet import (
     heading_line,
     page_columns,
@@ -38,9 +39,8 @@ from peerfront.words.story_phrases import story_phrase
 if TYPE_CHECKING:
     from peerfront.study.coupon_sheet import CouponSheet
 
-_WIDTHS = (17, 9, 33, 11, 10, 68)  # of the columns, in characters; together they fill a landscape page
-_PERSON, _COUPONS, _WHY = 1, 2, 6  # positions of columns
-_WHY_LINE, _WHY_CHARACTERS = 11.5, 78  # points of a line of reasons, and characters that surely fit in one
+_WIDTHS = (22, 10, 62, 13, 12, 30)  # of the columns, in characters; together they fill a landscape page
+_PERSON, _COUPONS, _SAID = 1, 2, 6  # positions of columns
 _LINE, _WRITTEN = 15.0, 22.0  # points of a printed line, and of one written by hand
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
 _HEADED_ROWS = 3
@@ -63,7 +63,7 @@ def sheet_workbook(sheet: "CouponSheet", heading: Heading) -> bytes:
     first.title = str(say("Coupons"))
     _write_coupons(first, sheet, heading)
     _write_facts(book.create_sheet(str(say("Facts"))), sheet, heading)
-    numbers = sheet.table.drop(columns="reason")
+    numbers = sheet.table.assign(reason=sheet.table["reason"].map(str))
     rows = numbers.to_numpy(dtype=object).tolist()
     _write_table(book.create_sheet(NUMBERS), list(numbers.columns), rows, str(page_footer()))
     curve = [[int(spend), round(float(value), 4)] for spend, value in sheet.curve[["spend", "value"]].to_numpy()]
@@ -85,8 +85,9 @@ def _write_coupons(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> N
         cell.alignment = Alignment(horizontal="center" if number == _COUPONS else "left", vertical="center")
     page.row_dimensions[_HEADED_ROWS].height = 20
     people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
+    last = sheet.rounds_left <= 1
     for row, (person, coupons, reason) in enumerate(people, start=_HEADED_ROWS + 1):
-        _write_person(page, row, str(person), int(coupons), str(reason))
+        _write_person(page, row, str(person), int(coupons), str(spoken_reason(reason, last=last)))
     page.freeze_panes = f"A{_HEADED_ROWS + 1}"
     set_print(page, repeated=f"1:{_HEADED_ROWS}", landscape=True, footer=str(page_footer()))
 
@@ -102,8 +103,8 @@ def _write_title(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> Non
     page["A1"].alignment = page["A2"].alignment = Alignment(vertical="center")
 
 
-def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: str) -> None:
-    for number, value in enumerate((person, coupons, None, None, None, reason), start=1):
+def _write_person(page: Worksheet, row: int, person: str, coupons: int, said: str) -> None:
+    for number, value in enumerate((person, coupons, None, None, None, said), start=1):
         cell = put(page, row, number, value)
         cell.border = _BOX
         cell.alignment = Alignment(vertical="center", wrap_text=True)
@@ -112,11 +113,10 @@ def _write_person(page: Worksheet, row: int, person: str, coupons: int, reason: 
     page.cell(row, _PERSON).font = _BOLD
     page.cell(row, _COUPONS).font = _LARGE_BOLD if coupons else _LARGE
     page.cell(row, _COUPONS).alignment = Alignment(horizontal="center", vertical="center")
-    page.cell(row, _WHY).font = _SMALL
+    page.cell(row, _SAID).font = _SMALL
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE) + 6
     name = _LINE * math.ceil(len(visible(person)) / (_WIDTHS[0] - 3)) + 4
-    why = _WHY_LINE * len(textwrap.wrap(visible(reason), _WHY_CHARACTERS)) + 6
-    page.row_dimensions[row].height = min(max(by_hand, name, why, 24.0), 400.0)
+    page.row_dimensions[row].height = min(max(by_hand, name, _LINE * _lines(said, 34) + 6, 24.0), 400.0)
 
 
 # The facts ---------------------------------------------------------------------------------------------------------

@@ -3,13 +3,49 @@
 from peerfront.foundation.messages import Message
 from peerfront.study.reasons import Draw, Limit, Reason, ReasonCode
 from peerfront.words.language import Text, joined, n_coupons, ordinal, percent, say, say_n
+from peerfront.words.messages import text_of
 
 
-def decision_text(decided_by: str, reason: Reason) -> Text:
-    """How somebody's number was decided, in a word or two."""
-    if reason.draw is Draw.LOT:
-        return say("tied with {n:,}; by lot", n=reason.tied_with)
-    return {"lot": say("lot"), "random": say("random")}.get(decided_by, say("plan"))
+def short_reason(reason: Reason) -> Text:
+    """Why somebody gets this number of coupons, in a few words."""
+    if reason.code is ReasonCode.NOTHING:
+        return text_of(Message(reason.because))
+    plain = {
+        ReasonCode.STRATUM: joined([reason.stratum]),
+        ReasonCode.STRATUM_LOT: say("{stratum}; by lot", stratum=reason.stratum),
+        ReasonCode.STRATUM_CHANCES: say("{stratum}; at random", stratum=reason.stratum),
+        ReasonCode.RANDOM: say("at random"),
+        ReasonCode.USUAL: say("the usual number"),
+        ReasonCode.SAME_FOR_ALL: say("as for everybody"),
+        ReasonCode.SAME_FOR_ALL_LOT: say("as for everybody; by lot"),
+        ReasonCode.NO_MORE_FREE: say("no more are free"),
+        ReasonCode.AS_LIKELY: say("as likely as others"),
+        ReasonCode.MORE_LIKELY: say("more likely"),
+        ReasonCode.LESS_LIKELY: say("less likely"),
+        ReasonCode.ALONE: Text(""),
+    }
+    why = plain[reason.code]
+    if reason.is_minimum:
+        why = say("everybody gets as many")
+    elif reason.field is not None:
+        why = say("{why}: {field} {category}", why=why, field=reason.field, category=reason.category)
+    drawn = {Draw.LOT: say("by lot"), Draw.TO_LEARN: say("at random"), None: None}[reason.draw]
+    return joined([why, drawn], "; ")
+
+
+_DRAWN = (ReasonCode.STRATUM_LOT, ReasonCode.STRATUM_CHANCES, ReasonCode.RANDOM, ReasonCode.SAME_FOR_ALL_LOT)
+_ALIKE = (ReasonCode.USUAL, ReasonCode.SAME_FOR_ALL)
+
+
+def spoken_reason(reason: Reason, *, last: bool) -> Text:
+    """A sentence that can be said to the person: nothing about them, only how numbers come about.
+
+    `last` says that no other round follows.
+    """
+    waits = say("On the list for the next round.") if not reason.coupons and not last else None
+    if reason.draw is not None or reason.code in _DRAWN:
+        return joined([say("Drawn by lot."), waits])
+    return waits or (say("The same for everybody.") if reason.code in _ALIKE else say("As planned for this round."))
 
 
 def reason_text(reason: Reason) -> Text:

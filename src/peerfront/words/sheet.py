@@ -1,28 +1,36 @@
 """A coupon sheet in words: what to give out, what it brings, and how good that is.
 
-`sheet_lines` stand below the table: four lines. `sheet_details` are for who asks: results by each part of the belief,
-other spends, how good the plan is, and notes.
+`sheet_lines` are four lines: what to do, what to expect, what could make it wrong, what to do next. `sheet_details` are
+for who asks: the other warnings, gains, results by each part of the belief, other spends, how good the plan is, notes.
 """
 
 import math
 
+import pandas as pd
+
 from peerfront.foundation.messages import Severity
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.orders import AVERAGE, BELIEF
-from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
+from peerfront.study.rivals import Verdict
+from peerfront.study.sheet_groups import Group
+from peerfront.words.language import Text, first_warning, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.messages import text_of
 from peerfront.words.outlook_words import (
     band,
     choice_lines,
     doubt_lines,
     expectation_line,
+    gain_line,
     gain_lines,
     outlook_details,
     target_lines,
 )
+from peerfront.words.reason_words import reason_text, short_reason
+from peerfront.words.result_table import ResultTable
 from peerfront.words.story_phrases import story_phrase
 
 _AS_GOOD = 0.005  # recruits, or a share of the best possible: a smaller loss is not mentioned
+_SHOWN = 40  # people in a table on the screen
 _FLAT = 0.01  # share of the value: spends that lose less lie on the flat part of the curve
 
 
@@ -40,19 +48,19 @@ def page_title(heading: Heading) -> Text:
 def page_facts(sheet: CouponSheet, heading: Heading) -> Text:
     """The line below the title."""
     return say(
-        "Date: {date}      Round: {round} ({left:,} left, this one included)      {coupons} for {people}",
+        "Date: {date}      Round: {round} ({left:,} left, this one included)      {coupons}: {groups}",
         date=heading.date or "_" * 14,
         round=f"{heading.round:,}" if heading.round is not None else "_" * 6,
         left=sheet.rounds_left,
         coupons=n_coupons(sheet.spend),
-        people=n_people(len(sheet.table)),
+        groups=groups_text(sheet, described=False),
     )
 
 
 def page_columns() -> list[Text]:
     """The columns of a sheet to print."""
     return [
-        say("Person"), say("Coupons"), say("Coupon numbers"), say("Date"), say("Initials"), say("Why"),
+        say("Person"), say("Coupons"), say("Coupon numbers"), say("Date"), say("Initials"), say("If asked"),
     ]  # fmt: skip
 
 
@@ -65,57 +73,109 @@ def sheet_lines(sheet: CouponSheet) -> list[object]:
     """What a coordinator reads first: what to do, what to expect, what could make it wrong, what to do next."""
     if sheet.certificate is None:
         return [text_of(each) for each in sheet.notes]
-    return [*main_lines(sheet), *warning_lines(sheet), *_next(sheet)]
+    return [*main_lines(sheet), *_doubt(sheet), *_next(sheet)]
 
 
 def sheet_details(sheet: CouponSheet) -> list[object]:
-    """The rest: other spends, how good the plan is, notes, and what the outlook rests on."""
+    """The rest: other warnings, gains, other spends, how good the plan is, notes, and what the outlook rests on."""
     if sheet.certificate is None:
         return []
     notes = [text_of(each) for each in sheet.notes if each.severity is not Severity.WARNING]
-    ahead = [] if sheet.outlook is None else outlook_details(sheet.outlook)
+    ahead: list[object] = []
+    if sheet.outlook is not None:
+        ahead = [*gain_lines(sheet.outlook), *_by_part(sheet), *outlook_details(sheet.outlook)]
     ahead = [line for line in ahead if line not in sheet.notes]
-    return [*_belief(sheet), *_by_part(sheet), *_alternatives(sheet), *_how_good(sheet), *notes, *ahead]
+    return [*warning_lines(sheet)[1:], *_belief(sheet), *ahead, *_alternatives(sheet), *_how_good(sheet), *notes]
 
 
 def main_lines(sheet: CouponSheet) -> list[object]:
-    """The decision, what it is expected to bring, and what the plan gains."""
-    outlook = sheet.outlook
-    if outlook is None:
-        expected = say("Expect {recruits:.1f} recruits in all, by the plan's own value.", recruits=sheet.promised)
-        return [_decision(sheet), expected]
-    ahead = joined([expectation_line(outlook), *target_lines(outlook)])
-    doubt = joined([*gain_lines(outlook), *doubt_lines(outlook)])
-    return [_decision(sheet), ahead, doubt] if str(doubt) else [_decision(sheet), ahead]
+    """What to do and what to expect."""
+    return [_decision(sheet), _expected(sheet)]
 
 
 def _decision(sheet: CouponSheet) -> Text:
     getting = int((sheet.table["coupons"] > 0).sum())
-    coupons, people = n_coupons(sheet.spend), n_people(len(sheet.table))
-    decision = say("Give out {coupons} to {getting:,} of {people}.", coupons=coupons, getting=getting, people=people)
-    reserve, none = sheet.order.reserve, len(sheet.table) - getting
+    decision = say(
+        "Give out {coupons} to {getting:,} of {people}: {groups}.",
+        coupons=n_coupons(sheet.spend), getting=getting, people=n_people(len(sheet.table)), groups=groups_text(sheet),
+    )  # fmt: skip
+    reserve = sheet.order.reserve
     reserved = say_n("{n:,} stays in reserve.", "{n:,} stay in reserve.", reserve) if reserve else None
-    waiting = None
-    if none and sheet.rounds_left > 1:
-        waiting = say_n(
-            "{n:,} who gets none stays on the list for the next round.",
-            "{n:,} who get none stay on the list for the next round.",
-            none,
-        )
-    return joined([decision, _kept(sheet), reserved, waiting])
+    return joined([decision, _kept(sheet), reserved])
+
+
+def groups_text(sheet: CouponSheet, *, described: bool = True) -> Text:
+    """How many people get how many coupons, and what most of them share, as part of a sentence.
+
+    Without descriptions it may be read by anybody.
+    """
+    return joined([_group(each, sheet.rounds_left > 1, described) for each in sheet.groups], "; ")
+
+
+def _group(group: Group, another_round: bool, described: bool) -> Text:
+    if not group.coupons and another_round:
+        return say_n("{n:,} waits for the next round", "{n:,} wait for the next round", group.people)
+    get = say_n("{n:,} gets {coupons:,}", "{n:,} get {coupons:,}", group.people, coupons=group.coupons)
+    answers = [say("{field} {category}", field=field, category=category) for field, category in group.answers]
+    parts = [say("{first} or {second}", first=answers[0], second=answers[1])] if len(answers) == 2 else answers
+    if group.drawn:
+        parts.append(say("by lot") if group.drawn == group.people else say("{n:,} by lot", n=group.drawn))
+    return say("{get} ({who})", get=get, who=joined(parts, ", ")) if parts and described else get
+
+
+def _expected(sheet: CouponSheet) -> Text:
+    """What comes of it, with its band, and what the study's own practice would bring."""
+    outlook = sheet.outlook
+    if outlook is None:
+        return say("Expect {recruits:.1f} recruits in all, by the plan's own value.", recruits=sheet.promised)
+    practice = outlook.gains.practice
+    so_far = None
+    if practice is not None:
+        so_far = say("{rule}: {recruits:.0f}.", rule=practice.described, recruits=practice.recruits)
+    return joined([expectation_line(outlook), *target_lines(outlook), so_far])
+
+
+def _doubt(sheet: CouponSheet) -> list[Text]:
+    """The one thing that could make it wrong: a warning, parts of the belief that differ, a rule that is as good."""
+    warnings, outlook = warning_lines(sheet), sheet.outlook
+    if warnings or outlook is None:
+        return first_warning(warnings)
+    best = outlook.gains.best
+    as_good = [gain_line(best)] if best is not None and best.verdict is not Verdict.MORE else []
+    return [*doubt_lines(outlook), *as_good][:1]
 
 
 def _next(sheet: CouponSheet) -> list[Text]:
     """The prices of other plans, and what to do after this sheet."""
     choices = [] if sheet.outlook is None else choice_lines(sheet.outlook)
-    then = say("Next: hand these out, enter who comes, and plan again with the new file.")
+    then = say("Next: hand these out, enter who comes, plan again.")
     return [joined([*choices, then if sheet.rounds_left > 1 else None])] if choices or sheet.rounds_left > 1 else []
 
 
+def people_table(table: pd.DataFrame, *, details: bool = False) -> ResultTable:
+    """Who gets coupons and why, the most coupons first; with details everybody, every number and the whole reason."""
+    if details:
+        headings = (say("person"), say("coupons"), say("chance used"), say("now + later"), say("reason"))
+        shown = table
+    else:
+        headings = (say("person"), say("coupons"), say("reason"))
+        shown = table[table["coupons"] > 0].sort_values("coupons", ascending=False, kind="stable")
+    rows: list[tuple[object, ...]] = []
+    for row in shown.head(_SHOWN).to_dict("records"):
+        named, reason = (row["person"], row["coupons"]), row["reason"]
+        expected = f"{row['expected_now']:.2f} + {row['expected_later']:.2f}"
+        numbers = (row["chance_used"], expected, reason_text(reason))
+        rows.append((*named, *numbers) if details else (*named, short_reason(reason)))
+    more = len(shown) - _SHOWN
+    caption = say("... and {n:,} more people, in the sheet's file.", n=more) if more > 0 else None
+    return ResultTable(Text(""), headings, tuple(rows), n_names=len(headings), caption=caption)
+
+
 def warning_lines(sheet: CouponSheet) -> list[Text]:
-    """Warnings of the plan and of its model, each once."""
+    """Warnings of the plan and of its model, each once; those about what the study shows come first."""
     warnings = [each for each in (*sheet.notes, *sheet.warnings) if each.severity is Severity.WARNING]
-    return [text_of(each) for number, each in enumerate(warnings) if each not in warnings[:number]]
+    once = [each for number, each in enumerate(warnings) if each not in warnings[:number]]
+    return [text_of(each) for each in sorted(once, key=lambda each: not each.code.startswith("evidence."))]
 
 
 def _indented(text: Text) -> Text:
@@ -126,8 +186,8 @@ def _kept(sheet: CouponSheet) -> Text:
     kept = sheet.order.available - sheet.spend
     if sheet.rounds_left > 1:
         if not kept:
-            return say("None is kept for later rounds.")
-        return say_n("{n:,} is kept for later rounds.", "{n:,} are kept for later rounds.", kept)
+            return say("None is kept for later.")
+        return say_n("{n:,} is kept for later.", "{n:,} are kept for later.", kept)
     if not kept:
         return say("This is the last round.")
     return say("This is the last round, and {coupons} cannot be used within the limits.", coupons=n_coupons(kept))

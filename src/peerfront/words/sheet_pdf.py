@@ -1,5 +1,6 @@
-"""The coupon sheet as a PDF: who gets how many coupons and why, with room to write, then the facts behind the plan.
+"""The coupon sheet as a PDF: who gets how many coupons, with room to write, then the facts and reasons behind the plan.
 
+The first pages are for the desk: they say nothing about a person but a sentence that can be said aloud.
 The pages are A4 landscape with margins that also fit Letter. The font comes with matplotlib and has most alphabets;
 characters that it lacks are spelled out. The same sheet and heading give the same bytes.
 """
@@ -17,6 +18,7 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.shown import LONGEST_LINE, visible
 from peerfront.study.coupon_sheet import Heading
 from peerfront.words.language import Text, say
+from peerfront.words.reason_words import spoken_reason
 from peerfront.words.sheet import (
     page_columns,
     page_facts,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from peerfront.study.coupon_sheet import CouponSheet
 
-_WIDTHS = (34.0, 20.0, 62.0, 22.0, 20.0, 101.0)  # of the columns, in millimetres
+_WIDTHS = (42.0, 22.0, 102.0, 25.0, 22.0, 46.0)  # of the columns, in millimetres
 _MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
 _FONT = "DejaVu"
 _FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
@@ -140,15 +142,16 @@ def _write_header(page: "FPDF") -> None:
 def _write_people(page: "FPDF", sheet: "CouponSheet") -> None:
     people = zip(sheet.table["person"], sheet.table["coupons"], sheet.table["reason"], strict=True)
     for person, coupons, reason in people:
-        _write_person(page, _printable(visible(str(person), _LONGEST_NAME)), int(coupons), _printable(str(reason)))
+        said = str(spoken_reason(reason, last=sheet.rounds_left <= 1))
+        _write_person(page, _printable(visible(str(person), _LONGEST_NAME)), int(coupons), _printable(said))
 
 
-def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
+def _write_person(page: "FPDF", person: str, coupons: int, said: str) -> None:
     widths = _WIDTHS
     name = _wrapped(page, person, widths[0], "B", 10.5)
-    why = _wrapped(page, reason, widths[5], "", 7.5)
+    spoken = _wrapped(page, said, widths[5], "", 8.5)
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE)
-    height = max(by_hand, len(name) * _LINE, len(why) * _SMALL_LINE) + 2 * _PADDING
+    height = max(by_hand, len(name) * _LINE, len(spoken) * _SMALL_LINE) + 2 * _PADDING
     height = min(max(height, 7.5), _HIGHEST)
     if page.get_y() + height > page.h - _BOTTOM:
         page.add_page()
@@ -164,7 +167,7 @@ def _write_person(page: "FPDF", person: str, coupons: int, reason: str) -> None:
             page.set_xy(left, top)
             page.cell(width, height, str(coupons), align="C")
         elif number == 5:
-            _write_lines(page, why, left, top, height, _SMALL_LINE, "", 7.5)
+            _write_lines(page, spoken, left, top, height, _SMALL_LINE, "", 8.5)
         left += width
     page.set_xy(_MARGIN, top + height)
 
@@ -204,6 +207,7 @@ def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
     sections: list[tuple[Text, Sequence[object]]] = [
         (say("Warnings"), warnings),
         (say("What this sheet rests on"), [*rest, provenance]),
+        (say("Why (not for the desk)"), _reasons(sheet)),
     ]
     for title, texts in sections:
         if texts:
@@ -211,6 +215,14 @@ def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
         for text in map(str, texts):
             _write_text(page, text.strip(), "", 9, 4.8, indent=2.5 * (len(text) - len(text.lstrip())))
         page.ln(2)
+
+
+def _reasons(sheet: "CouponSheet") -> list[Text]:
+    """Who gets their number for the same reason, and the reason."""
+    people: dict[str, list[str]] = {}
+    for person, reason in zip(sheet.table["person"], sheet.table["reason"], strict=True):
+        people.setdefault(str(reason), []).append(str(person))
+    return [say("{people}: {reason}", people=own, reason=reason) for reason, own in people.items()]
 
 
 def _write_text(page: "FPDF", text: str, style: str, size: float, line: float, indent: float = 0.0) -> None:

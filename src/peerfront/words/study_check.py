@@ -16,7 +16,7 @@ from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, assumed_days, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.words.language import Text, say, say_n
+from peerfront.words.language import Text, n_coupons, n_people, say, say_n
 from peerfront.words.notebook import html_of
 
 _MOST_TREES = 8
@@ -73,7 +73,7 @@ def check_sections(
     """The tables about a study: columns, sample, coupons, counts, trees, fields; `block` draws the bars."""
     calendar = [] if study.day is None else [_calendar(study, study.day)]
     return [
-        _columns(study),
+        how_read(study),
         _sample(summary),
         *calendar,
         _counts(summary, block),
@@ -82,7 +82,37 @@ def check_sections(
     ]
 
 
-def _columns(study: Study) -> Section:
+def short_lines(study: Study, summary: Summary, schema: StudySchema) -> list[Text]:
+    """The study in a few sentences: the sample, its coupons, the columns that are used."""
+    seeds = say_n("{n:,} seed", "{n:,} seeds", summary.seeds)
+    used = _share(summary.coupons_redeemed, max(summary.coupons_issued, 1))
+    waves = say(
+        "{people} from {seeds}, deepest wave {wave}.",
+        people=n_people(summary.people),
+        seeds=seeds,
+        wave=summary.waves,
+    )
+    lines = [waves, say("{coupons} issued, {used} redeemed.", coupons=n_coupons(summary.coupons_issued), used=used)]
+    if study.day is not None:
+        counts, day = coupon_counts(study), date_text(study.day, study.numbered_days)
+        lines.append(
+            say(
+                "On {day} {open:,} are open, and {waiting:,} people wait.",
+                day=day,
+                open=counts.open,
+                waiting=counts.waiting,
+            )
+        )
+        lines += _calendar_notes(study, counts)
+    known = [rule.name for rule in schema.used[:_MOST_COLUMNS]]
+    lines.append(say("Known about people: {columns}.", columns=known or say("nothing")))
+    if schema.left_out:
+        lines.append(say("Not used: {columns}.", columns=list(schema.left_out[:_MOST_COLUMNS])))
+    return lines
+
+
+def how_read(study: Study) -> Section:
+    """Which column was read as what."""
     rows: list[tuple[object, object]] = [
         (meaning, _names(study.columns[role])) for role, meaning in ROLES.items() if role in study.columns
     ]

@@ -9,9 +9,7 @@ from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice
 from peerfront.study.week_plan import SameForAll, WeekPlan
-from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
-from peerfront.words.messages import text_of
 
 _LISTED = 8  # people in one sentence
 
@@ -162,7 +160,7 @@ def sheet_lines(plan: WeekPlan) -> list[object]:
 
 
 def detail_lines(plan: WeekPlan) -> list[object]:
-    """The details of this week's sheet: other spends, bounds, assumptions."""
+    """The details of this week's sheet: other warnings, gains, other spends, bounds, assumptions."""
     if plan.same_for_all is not None:
         return []
     lines = plan.sheet.details()
@@ -198,22 +196,27 @@ def _same_for_all(share: SameForAll) -> Text:
 
 
 def model_lines(choice: ModelChoice) -> list[object]:
-    """Whether the model is new and why, and the warnings of the fit."""
-    if choice.too_small is not None:
-        return [choice.too_small]
-    if not choice.refitted:
-        kept = {"day": choice.before, "news": choice.news}
-        if choice.kept_as_asked:
-            return [say("The model of {day} is kept, as asked: {news:,} holders and recruits are new since.", **kept)]
-        return [say("The model of {day} is kept: {news:,} holders and recruits since, too few to change it.", **kept)]
-    holders = n_people(choice.fitted_to.holders)
-    fitted = say("Fitted to {people} who have had coupons.", people=holders)
-    if choice.before:
-        fitted = joined([fitted, say("The fit before was of {day}.", day=choice.before)])
-    if choice.model is None:
-        return [fitted]
-    surprises = [_surprise(each) for each in choice.surprises]
-    return [fitted, *surprises, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]
+    """What is to know about the model at once: it cannot be made yet, or the study has surprised the one before."""
+    return [choice.too_small] if choice.too_small is not None else [_surprise(each) for each in choice.surprises]
+
+
+def model_details(choice: ModelChoice) -> list[object]:
+    """Whether the model is new and why, what it says, and its warnings."""
+    return (
+        []
+        if choice.model is None
+        else [_age(choice), *choice.model.summary.lines()[:-1], *choice.model.summary.details()]
+    )
+
+
+def _age(choice: ModelChoice) -> Text:
+    if choice.refitted:
+        fitted = say("Fitted to {people} who have had coupons.", people=n_people(choice.fitted_to.holders))
+        return joined([fitted, say("The fit before was of {day}.", day=choice.before) if choice.before else None])
+    kept = {"day": choice.before, "news": choice.news}
+    if choice.kept_as_asked:
+        return say("The model of {day} is kept, as asked: {news:,} holders and recruits are new since.", **kept)
+    return say("The model of {day} is kept: {news:,} holders and recruits since, too few to change it.", **kept)
 
 
 def _surprise(misfit: Misfit) -> Text:

@@ -15,13 +15,15 @@ from peerfront.words.week_lines import (
     handed_out_lines,
     head_lines,
     left_line,
+    model_details,
     model_lines,
     sheet_lines,
 )
 
 SUMMARY, SUMMARY_DATA = "summary.txt", "summary.json"
-HEAD, SINCE, THIS_WEEK, MODEL, DETAILS = "head", "since", "this_week", "model", "details"
-"""Keys of the sections."""
+HEAD, SINCE, THIS_WEEK, MODEL = "head", "since", "this_week", "model"
+DETAILS = SHEET_DETAILS, MODEL_DETAILS = "details", "model_details"
+"""Keys of the sections; those of details are for who asks."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Section:
 
 def week_lines(result: WeekResult) -> list[object]:
     """Titles and lines of the summary, without details."""
-    sections = [section for section in sections_of(result) if section.key != DETAILS]
+    sections = [section for section in sections_of(result) if section.key not in DETAILS]
     return [*_with_titles(sections), log_line(result)]
 
 
@@ -67,21 +69,18 @@ def summary_files(new: NewWeek) -> dict[str, bytes]:
 def log_line(result: WeekResult) -> Text:
     """How long the log is, and its last hash."""
     return say_n(
-        "Log: {n:,} line, last hash {head} (write it on the printed sheet).",
-        "Log: {n:,} lines, last hash {head} (write it on the printed sheet).",
+        "Log: {n:,} line, last hash {head} (write it on the sheet).",
+        "Log: {n:,} lines, last hash {head} (write it on the sheet).",
         result.log_lines,
         head=result.log_head,
     )
 
 
-def files_written(plan: WeekPlan) -> list[tuple[str, Text]]:
-    """The files of the week's folder, with a description of each."""
-    files = [(SHEET, say("who gets how many coupons, and why"))]
-    if len(plan.table):
-        files.append((PRINTED, say("the same to print and fill in")))
-    if plan.outlook is not None:
-        files += [(FORECAST, say("people by week, with bands")), (PICTURE, say("the same as a picture"))]
-    return [*files, (SUMMARY, say("everything above")), ("people.csv", say("who was in the file, for next week"))]
+def files_written(plan: WeekPlan) -> list[str]:
+    """The files of the week's folder."""
+    printed = [PRINTED] if len(plan.table) else []
+    ahead = [FORECAST, PICTURE] if plan.outlook is not None else []
+    return [SHEET, *printed, *ahead, SUMMARY, "people.csv"]
 
 
 def _with_titles(sections: Iterable[Section]) -> list[object]:
@@ -102,11 +101,14 @@ def _new_sections(new: NewWeek) -> list[Section]:
     since: list[object] = []
     if new.changes is not None and new.handed_out is not None:
         since = [*change_lines(new.changes), *handed_out_lines(new.handed_out)]
+    left = [left_line(new.coupons)]
+    no_model = new.plan.same_for_all is not None  # only then the sheet does not say how many are kept
     sections = [
         Section(HEAD, Text(""), tuple(head_lines(new))),
         Section(SINCE, say("Since last week"), tuple(since)),
-        Section(THIS_WEEK, say("This week"), (left_line(new.coupons), *sheet_lines(new.plan))),
+        Section(THIS_WEEK, say("This week"), (*(left if no_model else []), *sheet_lines(new.plan))),
         Section(MODEL, say("The model"), tuple(model_lines(new.choice))),
-        Section(DETAILS, say("More about the sheet"), tuple(detail_lines(new.plan))),
+        Section(SHEET_DETAILS, say("More about the sheet"), (*([] if no_model else left), *detail_lines(new.plan))),
+        Section(MODEL_DETAILS, say("More about the model"), tuple(model_details(new.choice))),
     ]
     return [section for section in sections if section.lines]

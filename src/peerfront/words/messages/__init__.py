@@ -43,6 +43,8 @@ def remedy_text(remedy: Remedy) -> Text | str:
     where = speaker().medium
     if remedy.setting == "map":
         return _columns_text(*remedy.value)
+    if remedy.setting == "details" and where is not Medium.TERMINAL:
+        return say("in the details")
     if where is Medium.PAGE:
         return _field_text(remedy.setting, () if remedy.value in (None, True) else (remedy.value,))
     if where is Medium.TERMINAL:
