@@ -170,7 +170,7 @@ def _with_interval(mean: float, low: float, high: float) -> str:
 
 
 def _most_shown(coupons: Mapping[str, Any]) -> int:
-    return min(max(coupons["shown"][1], 3), _MOST_COUPONS)
+    return min(max(int(coupons["shown"][1]), 3), _MOST_COUPONS)
 
 
 def _coupons(coupons: Mapping[str, Any]) -> list[Text]:

@@ -25,13 +25,12 @@ from peerfront.words.messages import text_of
 from peerfront.words.outlook_words import band_text, horizon_text
 from peerfront.words.reason_words import spoken_reason
 from peerfront.words.sheet import (
+    fact_lines,
     heading_line,
     page_columns,
     page_facts,
     page_footer,
     page_title,
-    sheet_details,
-    sheet_lines,
     warning_lines,
 )
 from peerfront.words.story_phrases import story_phrase
@@ -39,7 +38,7 @@ from peerfront.words.story_phrases import story_phrase
 if TYPE_CHECKING:
     from peerfront.study.coupon_sheet import CouponSheet
 
-_WIDTHS = (22, 10, 62, 13, 12, 30)  # of the columns, in characters; together they fill a landscape page
+_WIDTHS = (22, 10, 52, 13, 12, 40)  # of the columns, in characters; together they fill a landscape page
 _PERSON, _COUPONS, _SAID = 1, 2, 6  # positions of columns
 _LINE, _WRITTEN = 15.0, 22.0  # points of a printed line, and of one written by hand
 _NUMBERS_IN_A_LINE = 3  # coupon numbers that fit side by side
@@ -116,7 +115,7 @@ def _write_person(page: Worksheet, row: int, person: str, coupons: int, said: st
     page.cell(row, _SAID).font = _SMALL
     by_hand = _WRITTEN * math.ceil(coupons / _NUMBERS_IN_A_LINE) + 6
     name = _LINE * math.ceil(len(visible(person)) / (_WIDTHS[0] - 3)) + 4
-    page.row_dimensions[row].height = min(max(by_hand, name, _LINE * _lines(said, 34) + 6, 24.0), 400.0)
+    page.row_dimensions[row].height = min(max(by_hand, name, _LINE * _lines(said, 44) + 6, 24.0), 400.0)
 
 
 # The facts ---------------------------------------------------------------------------------------------------------
@@ -146,8 +145,7 @@ def _write_facts(page: Worksheet, sheet: "CouponSheet", heading: Heading) -> Non
     notes = [each for each in map(text_of, sheet.notes) if each not in warnings]
     row = _write_lines(page, row, say("Warnings"), warnings or [say("None.")], font=_BOLD if warnings else None)
     row = _write_lines(page, row, say("Notes"), notes or [say("None.")])
-    lines = [*sheet_lines(sheet), *sheet_details(sheet)]
-    rest = [line for line in lines if line not in notes and line not in warnings]
+    rest = [line for line in fact_lines(sheet) if line not in notes]
     _write_lines(page, row, say("In words"), rest)
     set_print(page, repeated="1:1", landscape=False, header=str(heading_line(heading)))
 

@@ -88,6 +88,12 @@ def sheet_details(sheet: CouponSheet) -> list[object]:
     return [*warning_lines(sheet)[1:], *_belief(sheet), *ahead, *_alternatives(sheet), *_how_good(sheet), *notes]
 
 
+def fact_lines(sheet: CouponSheet) -> list[object]:
+    """Every line but warnings, for pages that list these apart."""
+    lines = (*sheet_lines(sheet), *sheet_details(sheet))
+    return [line for line in lines if getattr(line, "severity", None) is not Severity.WARNING]
+
+
 def main_lines(sheet: CouponSheet) -> list[object]:
     """What to do and what to expect."""
     return [_decision(sheet), _expected(sheet)]
@@ -154,18 +160,16 @@ def _next(sheet: CouponSheet) -> list[Text]:
 
 def people_table(table: pd.DataFrame, *, details: bool = False) -> ResultTable:
     """Who gets coupons and why, the most coupons first; with details everybody, every number and the whole reason."""
-    if details:
-        headings = (say("person"), say("coupons"), say("chance used"), say("now + later"), say("reason"))
-        shown = table
-    else:
-        headings = (say("person"), say("coupons"), say("reason"))
-        shown = table[table["coupons"] > 0].sort_values("coupons", ascending=False, kind="stable")
+    numbers = [say("chance used"), say("now + later")] if details else []
+    headings = (say("person"), say("coupons"), *numbers, say("reason"))
+    getting = table[table["coupons"] > 0].sort_values("coupons", ascending=False, kind="stable")
+    shown = table if details else getting
     rows: list[tuple[object, ...]] = []
     for row in shown.head(_SHOWN).to_dict("records"):
         named, reason = (row["person"], row["coupons"]), row["reason"]
         expected = f"{row['expected_now']:.2f} + {row['expected_later']:.2f}"
-        numbers = (row["chance_used"], expected, reason_text(reason))
-        rows.append((*named, *numbers) if details else (*named, short_reason(reason)))
+        every = (row["chance_used"], expected, reason_text(reason))
+        rows.append((*named, *every) if details else (*named, short_reason(reason)))
     more = len(shown) - _SHOWN
     caption = say("... and {n:,} more people, in the sheet's file.", n=more) if more > 0 else None
     return ResultTable(Text(""), headings, tuple(rows), n_names=len(headings), caption=caption)

@@ -20,12 +20,11 @@ from peerfront.study.coupon_sheet import Heading
 from peerfront.words.language import Text, say
 from peerfront.words.reason_words import spoken_reason
 from peerfront.words.sheet import (
+    fact_lines,
     page_columns,
     page_facts,
     page_footer,
     page_title,
-    sheet_details,
-    sheet_lines,
     warning_lines,
 )
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from peerfront.study.coupon_sheet import CouponSheet
 
-_WIDTHS = (42.0, 22.0, 102.0, 25.0, 22.0, 46.0)  # of the columns, in millimetres
+_WIDTHS = (40.0, 22.0, 82.0, 25.0, 22.0, 68.0)  # of the columns, in millimetres
 _MARGIN, _TOP, _BOTTOM = 19.0, 12.0, 15.0
 _FONT = "DejaVu"
 _FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
@@ -202,11 +201,10 @@ def _write_facts(page: "FPDF", sheet: "CouponSheet") -> None:
         "Model {model}, seed {seed}, peerfront {version}.",
         model=sheet.model_fingerprint[:16] or say("unknown"), seed=sheet.order.seed, version=peerfront.__version__,
     )  # fmt: skip
-    rest = [line for line in (*sheet_lines(sheet), *sheet_details(sheet)) if line not in warnings]
     page.add_page()
     sections: list[tuple[Text, Sequence[object]]] = [
         (say("Warnings"), warnings),
-        (say("What this sheet rests on"), [*rest, provenance]),
+        (say("What this sheet rests on"), [*fact_lines(sheet), provenance]),
         (say("Why (not for the desk)"), _reasons(sheet)),
     ]
     for title, texts in sections:
