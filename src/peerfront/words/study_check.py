@@ -82,7 +82,7 @@ def check_sections(
     ]
 
 
-def short_lines(study: Study, summary: Summary, schema: StudySchema) -> list[Text]:
+def short_lines(study: Study, summary: Summary, schema: StudySchema) -> list[Text | Message]:
     """The study in a few sentences: the sample, its coupons, the columns that are used."""
     seeds = say_n("{n:,} seed", "{n:,} seeds", summary.seeds)
     used = _share(summary.coupons_redeemed, max(summary.coupons_issued, 1))
@@ -92,7 +92,10 @@ def short_lines(study: Study, summary: Summary, schema: StudySchema) -> list[Tex
         seeds=seeds,
         wave=summary.waves,
     )
-    lines = [waves, say("{coupons} issued, {used} redeemed.", coupons=n_coupons(summary.coupons_issued), used=used)]
+    lines: list[Text | Message] = [
+        waves,
+        say("{coupons} issued, {used} redeemed.", coupons=n_coupons(summary.coupons_issued), used=used),
+    ]
     if study.day is not None:
         counts, day = coupon_counts(study), date_text(study.day, study.numbered_days)
         lines.append(
