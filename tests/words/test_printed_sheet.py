@@ -15,17 +15,25 @@ from openpyxl import load_workbook
 from peerfront.foundation.errors import OutputExists, SettingError
 from peerfront.foundation.messages import note, warning
 from peerfront.problem import Frontier
+from peerfront.study.advice import advise
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.planning import plan_coupons
+from peerfront.study.study_state import Standing
 from study.small_advice import a_fit, a_frontier, order
 
 MISFIT, ALL_USED = warning("evidence.misfit", found="3 of 30."), warning("evidence.all_used")
+SPOKEN = {
+    "Drawn by lot.",
+    "As planned for this round.",
+    "None this time. Who gets none stays on the list for the next round.",
+}
 HEADING = Heading("Harbour study", "2026-03-02", 4)
 
 
 @pytest.fixture(scope="module")
 def sheet() -> CouponSheet:
-    return plan_coupons(a_fit("capacity", "per_coupon"), a_frontier(30), order())
+    standing = Standing.by_rounds(a_frontier(30))
+    return advise(a_fit("capacity", "per_coupon"), standing, order(), studies=40).sheet
 
 
 def opened(content: bytes):
@@ -35,19 +43,25 @@ def opened(content: bytes):
 def test_the_first_worksheet_prints_and_can_be_filled_in(sheet: CouponSheet) -> None:
     page = opened(sheet.excel(HEADING))["Coupons"]
     assert page["A1"].value == "Coupon sheet: Harbour study"
-    for part in ("2026-03-02", "Round: 4", f"{sheet.spend} coupons for 30 people"):
+    for part in ("2026-03-02", "Round: 4", f"{sheet.spend} coupons: 7 get 1; 23 wait"):
         assert part in page["A2"].value
-    assert [cell.value for cell in page[3]] == ["Person", "Coupons", "Coupon numbers", "Date", "Initials", "Why"]
+    assert [cell.value for cell in page[3]] == ["Person", "Coupons", "Coupon numbers", "Date", "Initials", "If asked"]
     rows = list(page.iter_rows(min_row=4, values_only=True))
     assert [row[0] for row in rows] == list(sheet.table["person"])
     assert [row[1] for row in rows] == sheet.table["coupons"].tolist()
-    assert [row[5] for row in rows] == list(sheet.why)
+    assert {row[5] for row in rows} <= SPOKEN, "nothing about the person"
+    assert all("list for the next round" in row[5] for row in rows if not row[1])
     assert all(row[2:5] == (None, None, None) for row in rows)  # room to write
     assert all(page.cell(row, 6).alignment.wrap_text for row in range(4, 34))
     assert page.print_title_rows == "$1:$3"
     assert (page.page_setup.fitToWidth, page.page_setup.fitToHeight) == (1, 0)
     assert page.sheet_properties.pageSetUpPr.fitToPage
     assert "&P" in page.oddFooter.right.text
+
+
+def test_reasons_are_on_a_worksheet_that_is_not_for_the_desk(sheet: CouponSheet) -> None:
+    rows = list(opened(sheet.excel(HEADING))["Numbers"].iter_rows(values_only=True))
+    assert [row[rows[0].index("reason")] for row in rows[1:]] == list(sheet.why)
 
 
 def test_what_is_not_said_is_left_open(sheet: CouponSheet) -> None:

@@ -33,27 +33,33 @@ def short_reason(reason: Reason) -> Text:
     return joined([why, drawn], "; ")
 
 
-_DRAWN = (ReasonCode.STRATUM_LOT, ReasonCode.STRATUM_CHANCES, ReasonCode.RANDOM, ReasonCode.SAME_FOR_ALL_LOT)
-_ALIKE = (ReasonCode.USUAL, ReasonCode.SAME_FOR_ALL)
-
-
-def spoken_reason(reason: Reason, *, last: bool) -> Text:
-    """A sentence that can be said to the person: nothing about them, only how numbers come about.
-
-    `last` says that no other round follows.
-    """
-    waits = say("On the list for the next round.") if not reason.coupons and not last else None
-    if reason.draw is not None or reason.code in _DRAWN:
-        return joined([say("Drawn by lot."), waits])
-    return waits or (say("The same for everybody.") if reason.code in _ALIKE else say("As planned for this round."))
-
-
 def reason_text(reason: Reason) -> Text:
     """Why somebody gets this number of coupons, in a sentence or two."""
     rule = _rule(reason)
     if rule:
         return joined([rule, _fewer_free(reason)])
     return joined([_likely(reason), _minimum(reason), _no_more(reason), _drawn(reason), _beyond(reason)])
+
+
+_BY_LOT = {ReasonCode.STRATUM_LOT, ReasonCode.STRATUM_CHANCES, ReasonCode.RANDOM, ReasonCode.SAME_FOR_ALL_LOT}
+
+
+def spoken_reason(reason: Reason, *, last: bool = False) -> Text:
+    """A sentence about the number that can be said to the person, and does not judge them.
+
+    `last` says that no other round follows.
+    """
+    if reason.code is ReasonCode.NOTHING:
+        return say("No coupon: {why}.", why=Message(reason.because))
+    if reason.code is ReasonCode.NO_MORE_FREE:
+        return say("No more coupons are free.")
+    if reason.coupons == 0 and not last:
+        return say("None this time. Who gets none stays on the list for the next round.")
+    if reason.draw is not None or reason.code in _BY_LOT:
+        return say("Drawn by lot.")
+    if reason.code in (ReasonCode.USUAL, ReasonCode.SAME_FOR_ALL):
+        return say("The same number as for everybody.")
+    return say("As planned for this round.")
 
 
 def _rule(reason: Reason) -> Text:
