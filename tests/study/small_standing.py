@@ -88,6 +88,7 @@ def plain_study(
     begin = 0
     for end in settings.ends:
         spent = 0
+        coupons = [0] * len(people)
         if people:
             coupons = policy.one(begin, settings.days - begin, people, remaining, holders, study, one)
             spent = int(sum(coupons))
@@ -113,17 +114,16 @@ def plain_study(
                 for ordinal in range(brought):
                     child(len(holders) - 1, ordinal, start + ages[ordinal])
             remaining -= spent
-        people, came, left = [], 0, 1.0
-        if share_left is not None:
-            left = float(share_left(np.array([recruited]))[0])
+        people = [person for person, number in zip(people, coupons, strict=True) if number == 0]
+        came = 0
         places = settings.places(begin + 1, end)
         served = 0
-        due = []
-        for day in range(end + 1):
-            for each in sorted((each for each in coming if each[0] == day), key=lambda each: each[1]):
-                if Luck(np.array([each[1]], np.uint64)).uniform("not recruited yet")[0] >= left:
-                    continue
-                due.append(each)
+        due = sorted((each for each in coming if each[0] <= end), key=lambda each: each[:2])
+        for week_counts in (False, True):
+            if share_left is not None:
+                left = [float(share_left(np.array([recruited + week_counts * rank]))[0]) for rank in range(len(due))]
+                luck_of = Luck(np.array([each[1] for each in due], np.uint64)).uniform("not recruited yet")
+                due = [each for each, own, share in zip(due, luck_of, left, strict=True) if own < share]
         coming = [each for each in coming if each[0] > end]
         line = [*queue, *(each[:4] for each in due)]
         for *_, holder in due:

@@ -7,13 +7,14 @@ import pytest
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.randomness import Luck
-from peerfront.problem import Frontier, State
-from peerfront.study.day_models import DrawnModels
+from peerfront.foundation.randomness import Luck, named_luck
+from peerfront.problem import Frontier, State, rollout
+from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, PlanByDate, PlanningDay, coming_of, expected_to_come
 from peerfront.study.day_simulator import DayPaths, DaySettings, simulate_days
-from peerfront.study.study_state import generation_days, rounds_until
-from study.small_advice import RULES, a_fit
+from peerfront.study.orders import task_of
+from peerfront.study.study_state import AT_ONCE, Standing, generation_days, rounds_until
+from study.small_advice import RULES, a_fit, a_frontier, order
 from study.small_standing import a_standing, drawn_models, plain_study, some_times
 
 SETTINGS = DaySettings(days=59, budget=40)
@@ -48,7 +49,7 @@ class PlanOne(PlanByDate):
         from peerfront.models.returns.coupons_seen import CouponsSeen
         from peerfront.study.study_state import OpenHolders
 
-        rounds = rounds_until(days_left, generation_days(self.times, self.valid_days, 7), RULES.rounds)
+        rounds = rounds_until(days_left, self.generation, RULES.rounds)
         state = State(
             remaining, Frontier.of(np.array([codes for _, codes, _ in people])), 0, replace(self.rules, rounds=rounds)
         )
@@ -70,7 +71,7 @@ class PlanOne(PlanByDate):
 
 
 def the_plan() -> PlanOne:
-    return PlanOne(a_fit("capacity", "per_coupon").planner, some_times(), RULES, valid_days=45.0)
+    return PlanOne(a_fit("capacity", "per_coupon").planner, some_times(), RULES, generation_days(some_times(), 45.0, 7))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_nobody_is_lost_and_nothing_is_given_out_twice(places: float | None) -> 
     models, luck = drawn_models(60)
     settings = replace(SETTINGS, interviews_per_week=places, budget=12)
     fit = a_fit("capacity", "per_coupon")
-    for policy in (ByRule(Constant(3), RULES), PlanByDate(fit.planner, some_times(), RULES)):
+    for policy in (ByRule(Constant(3), RULES), PlanByDate(fit.planner, some_times(), RULES, 15.5)):
         _check(simulate_days(models, a_standing(), policy, settings, luck), settings)
 
 
@@ -195,3 +196,64 @@ def test_the_same_luck_is_the_same_people_under_every_policy() -> None:
     )
     np.testing.assert_array_equal(one.interviews, other.interviews)
     assert isinstance(luck, Luck)
+
+
+# Who gets none, and rounds as days -------------------------------------------------------------------------------
+
+
+class TwoPeople(Three):
+    """One coupon for the two who have waited longest."""
+
+    def hand_out(self, moment: PlanningDay) -> np.ndarray:
+        episode = moment.crowd.episode
+        place = np.arange(len(episode)) - np.searchsorted(episode, episode)
+        return ((place < 2) & (moment.remaining[episode] > place)).astype(np.int64)
+
+    def one(self, day, days_left, people, remaining, holders, study, luck):
+        return [int(place < 2 and remaining > place) for place in range(len(people))]
+
+
+def test_who_gets_none_waits_on() -> None:
+    models, luck = drawn_models(12)
+    settings = DaySettings(days=59, budget=15)
+    paths = simulate_days(models, a_standing(), TwoPeople(), settings, luck)
+    for study in range(12):
+        interviews, _, _, spents, _ = plain_study(models, a_standing(), TwoPeople(), settings, luck, study)
+        np.testing.assert_array_equal(paths.interviews[study], interviews)
+        np.testing.assert_array_equal(paths.spent[study], spents)
+    assert (paths.spent[:, :3] == 2).all(), "six wait today"
+    gone = simulate_days(models, a_standing(holders=0), TwoPeople(), replace(settings, none_wait=False), luck)
+    assert (gone.spent[:, 1] == np.minimum(gone.by_week[:, 0], 2)).all()
+
+
+def test_nobody_brings_more_than_the_acquaintances_left() -> None:
+    models, luck = drawn_models(200)
+    standing = a_standing(holders=0)
+    left = np.array([0, 1, 0, 0, -1, 0])
+    asked = replace(standing, waiting=replace(standing.waiting, left=left))
+    none_left = replace(standing, waiting=replace(standing.waiting, left=np.zeros(6, np.int64)))
+    settings = DaySettings(days=40, budget=18, planning_days=40)
+    free, fewer, nobody = (
+        simulate_days(models, each, Three(), settings, luck).total for each in (standing, asked, none_left)
+    )
+    assert nobody.sum() == 0
+    assert (fewer <= 4).all()
+    assert 0 < fewer.sum() < free.sum()
+
+
+@pytest.mark.parametrize("rule", ["one each", "three each", "plan"])
+def test_rounds_are_those_of_the_paper_s_world(rule: str) -> None:
+    """With a round as a day, recruits are distributed as where the same policy plays by rounds."""
+    fit, people, studies = a_fit("capacity", "per_coupon"), a_frontier(), 1500
+    rules = task_of(fit, people, order(15)).rules
+    policy = {"one each": Constant(1), "three each": Constant(3), "plan": fit.planner}[rule]
+    by_days = PlanByDate(fit.planner, AT_ONCE, rules, 1.0) if rule == "plan" else ByRule(policy, rules)
+    standing, luck = Standing.by_rounds(people), named_luck(("as days",), studies)
+    models = DrawnModels.of(DayModels.of(fit, AT_ONCE), standing.seen, luck)
+    settings = DaySettings(rules.rounds, rules.budget, 1, none_wait=False)  # as in the paper
+    days = simulate_days(models, standing, by_days, settings, luck)
+    rounds = rollout(fit.world(people), policy, rules, named_luck(("as rounds",), studies))
+    for own, other in ((days.total, rounds.total_recruits), (days.by_week[:, 0], rounds.recruits[:, 0])):
+        error = np.sqrt((own.var() + other.var()) / studies)
+        assert abs(own.mean() - other.mean()) < 4.0 * error
+    assert days.total.std() == pytest.approx(rounds.total_recruits.std(), rel=0.1)

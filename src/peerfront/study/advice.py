@@ -4,20 +4,24 @@
 the app and the live study are views of its result, so that a quantity has one figure, with its day and horizon.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Progress, note, part_of, silent
+from peerfront.gfp.backup import Array
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.day_policies import coming_of
+from peerfront.study.decisions import decide
 from peerfront.study.orders import PlanOrder, Task, task_of
 from peerfront.study.outlook import STUDIES, Choice, Horizon, Outlook, horizon_of, outlook_of
 from peerfront.study.planning import plan_coupons
 from peerfront.study.population import with_population
+from peerfront.study.restrictions import restriction_of
 from peerfront.study.stories import can_be_simulated, ordered_planner
-from peerfront.study.study_state import AT_ONCE, Standing, share_left_of
+from peerfront.study.study_state import AT_ONCE, Standing
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,38 +56,38 @@ def advise(
     horizon = horizon_of(fit, standing.today, standing.valid_days, order, times)
     asked = replace(order, rounds_left=horizon.rounds)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)
-    share_left = share_left_of(fit, standing, asked, asked.target)
     sheet = plan_coupons(fit, standing.waiting, asked, coming)
     in_time = float(times.cdf(horizon.days, standing.valid_days))
     task = task_of(fit, standing.waiting, asked)
-    if not can_be_simulated(task.state) or not (len(standing.waiting) or standing.coupons_open):
+    nobody_comes = task.nothing_because and not standing.coupons_open
+    if nobody_comes or not can_be_simulated(task.state):
         return Advice(sheet, None, standing, horizon, in_time)
     progress(0.3, note("week.looking_ahead"))
     outlook = outlook_of(
         fit, standing, times, task, horizon, sheet.allocation,
-        share_left=share_left, choices=_choices(fit, task, sheet), studies=studies,
-        progress=part_of(progress, 0.3, 1.0),
+        choices=_choices(fit, task, coming), studies=studies, progress=part_of(progress, 0.3, 1.0),
     )  # fmt: skip
     return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)
 
 
-def _choices(fit: Fit, task: Task, sheet: CouponSheet) -> list[Choice]:
+def _choices(fit: Fit, task: Task, coming: Mapping[str, Array] | None) -> list[Choice]:
     """Other plans whose price is shown: at least one coupon each, and a plan without the order's limits."""
-    order, choices = task.order, []
+    order = task.order
     if task.nothing_because:
         return []
-    people, restricted = len(task.state.frontier), order.at_least or order.strata or order.randomise
-    if order.min_per_person == 0 and people <= task.spendable and not restricted and order.spend is None:
-        choices.append(_choice(fit, task, replace(order, min_per_person=1), "choices.at_least_one"))
-    if restricted or order.min_per_person:
+    if order.at_least or order.strata or order.randomise or order.min_per_person:
         free = replace(order, min_per_person=0, at_least=(), strata=(), randomise=0.0)
-        choices.append(_choice(fit, task, free, "choices.without_limits"))
-    return choices
+        return [_choice(fit, task, free, coming, "choices.without_limits")]
+    if order.spend is None and len(task.state.frontier) <= task.spendable:
+        return [_choice(fit, task, replace(order, min_per_person=1), coming, "choices.at_least_one")]
+    return []
 
 
-def _choice(fit: Fit, task: Task, order: PlanOrder, code: str) -> Choice:
-    own = task_of(fit, task.state.frontier, order)
-    planner = ordered_planner(fit, own)
+def _choice(fit: Fit, task: Task, order: PlanOrder, coming: Mapping[str, Array] | None, code: str) -> Choice:
+    """What a plan by another order gives out today, and later."""
     depleted, people = with_population(fit, task.state.frontier, order)
-    today = ordered_planner(depleted, own).plan(replace(own.state, frontier=people), every_spend=False)
-    return Choice(note(code), today.allocation, planner)
+    now = task_of(depleted, people, order)
+    planner = ordered_planner(depleted, now)
+    today = decide(depleted, planner if coming is None else planner.with_coming(coming), now, every_spend=False)
+    later = restriction_of(order, fit).policy(ordered_planner(fit, now))
+    return Choice(note(code), today.plan.allocation, later)

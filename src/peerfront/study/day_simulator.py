@@ -1,10 +1,10 @@
 """Simulate many studies day by day: coupons on planning days, returns after their own times, interviews from a queue.
 
-Day 0 is today. On planning days (today, and every `planning_days` days after) a policy gives coupons to the people who
-were interviewed since the last one. Their recruits come days later, within the coupons' validity; they are interviewed
-on the day they come, or in the first week with a free place (first come, first served), and wait for the next planning
-day. A coupon presented in time counts even if the interview is later. The last day is the study's deadline: nobody is
-interviewed after it.
+Day 0 is today. On planning days (today, and every `planning_days` days after) a policy gives coupons to people who were
+interviewed and have none; who gets none waits on. Their recruits come days later, within the coupons' validity; they
+are interviewed on the day they come, or in the first week with a free place (first come, first served), and wait for
+the next planning day. A coupon presented in time counts even if the interview is later. The last day is the study's
+deadline: nobody is interviewed after it.
 
 Everybody has their own luck (`foundation.randomness`): the same person brings the same people at the same times under
 every policy, as far as the coupons reach. The tests hold a plain version for one study, written with loops.
@@ -23,7 +23,8 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.foundation.settings import at_least, check_fields, optional, positive
 from peerfront.models.returns.coupons_seen import sample_returns
-from peerfront.problem import Crowd
+from peerfront.problem import Crowd, Frontier
+from peerfront.problem.response import UNLIMITED
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels
 from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
@@ -50,6 +51,8 @@ class DaySettings:
     """Days between two planning days."""
     interviews_per_week: float | None = None
     """Interviews that can be held in seven days; None for any number."""
+    none_wait: bool = True
+    """Whether people who get no coupons wait on until the next planning day."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -99,7 +102,7 @@ class DayPaths:
     queue: Whole  # [studies, weeks], waiting for an interview at the end of the week
     spent: Whole  # [studies, weeks], coupons given out at the week's beginning
     open: Whole  # [studies, weeks], coupons open at the week's end
-    died: NDArray[np.bool_]  # [studies], whether before the last week nobody was left who waits or will come
+    died: NDArray[np.bool_]  # [studies], whether in the last week nobody could come and nobody got coupons
     ends: tuple[int, ...]
     """The last day of each week."""
 
@@ -192,8 +195,10 @@ class _Simulation:
         self.luck, self.share_left, self.joiners, studies = luck, share_left, joiners, len(luck)
         number = len(standing.waiting)
         episode = np.repeat(np.arange(studies), number)
-        keys = fold(luck.keys[episode], np.tile(np.arange(number), studies))
-        self.waiting = Crowd(episode, keys, np.tile(standing.waiting.covariates, (studies, 1)))
+        members = np.tile(np.arange(number), studies)
+        keys = fold(luck.keys[episode], members)
+        self.waiting = Crowd(episode, keys, np.tile(standing.waiting.covariates, (studies, 1)), members)
+        self.left = np.append(_acquaintances_left(standing.waiting), UNLIMITED)  # of members; the last: of all others
         self.wave = np.ones(len(episode), np.int64)  # of those who wait
         self.holders = self._open_holders()
         self.coming = self._still_to_come()
@@ -209,19 +214,18 @@ class _Simulation:
         self.interviews = np.zeros((studies, self.settings.days + 1), np.int64)
         self.holders = self.holders.take(np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
-        died = np.zeros(studies, bool)
+        idle = died = np.zeros(studies, bool)
         begin, before = 0, -1
         for week, end in enumerate(ends):
             spent[:, week] = self._plan(begin)
+            died = idle & (spent[:, week] == 0)
             self._let_join(before + 1, begin)
             before = begin
             arrivals[:, week] = self._week(begin + 1, end)
             queue[:, week] = np.bincount(self.queue.episode, minlength=studies)
             now_open = self.holders.open(end)
             open_[:, week] = np.bincount(self.holders.episode, weights=now_open, minlength=studies)
-            if end < ends[-1]:
-                left = np.concatenate([self.waiting.episode, self.queue.episode, self.coming.episode])
-                died |= np.bincount(left, minlength=studies) == 0
+            idle = np.bincount(np.append(self.queue.episode, self.coming.episode), minlength=studies) == 0
             begin = end
         return DayPaths(self.interviews, arrivals, queue, spent, open_, died, tuple(ends))
 
@@ -286,7 +290,8 @@ class _Simulation:
         self.remaining -= spent
         given = coupons > 0
         self._issue(crowd.where(given), self.wave[given], coupons[given], day)
-        self.waiting, self.wave = crowd.where(np.zeros(len(crowd), bool)), np.zeros(0, np.int64)
+        on = ~given & self.settings.none_wait
+        self.waiting, self.wave = crowd.where(on), self.wave[on]
         return spent
 
     def _let_join(self, first: int, day: int) -> None:
@@ -316,7 +321,8 @@ class _Simulation:
         )
         self.holders = self.holders.joined(new)
         if number:
-            brought = self.models.recruits(given.episode, wave, given.covariates, coupons, given.luck)
+            able = coupons if given.members is None else np.minimum(coupons, self.left[given.members])
+            brought = self.models.recruits(given.episode, wave, given.covariates, able, given.luck)
             ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
             person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
             self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
@@ -328,8 +334,7 @@ class _Simulation:
         come = self.coming.take(due)
         self.coming = self.coming.take(~due)
         if self.share_left is not None:
-            left = np.asarray(self.share_left(self.recruited))
-            come = come.take(Luck(come.keys).uniform("not recruited yet") < left[come.episode])
+            come = self._not_recruited_yet(come, self.share_left)
         np.add.at(self.holders.returned, come.holder, 1)
         came = np.bincount(come.episode, minlength=studies)
         self.recruited += came
@@ -348,6 +353,31 @@ class _Simulation:
         # People who waited are interviewed when the week begins, and so are those who come on its planning day.
         held = np.maximum(day, first)[served]
         np.add.at(self.interviews, (episode[served], held), 1)
-        self.waiting, self.wave = Crowd(episode[served], keys[served], covariates[served]), wave[served]
+        self._let_wait(Crowd(episode[served], keys[served], covariates[served]), wave[served])
         self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served], wave[~served])
         return came
+
+    def _let_wait(self, new: Crowd, wave: Whole) -> None:
+        """Add people who were interviewed to those who wait for coupons, behind the others of their study."""
+        old = self.waiting
+        line = np.argsort(np.append(old.episode, new.episode), kind="stable")
+        episode, keys = (np.append(getattr(old, name), getattr(new, name))[line] for name in ("episode", "keys"))
+        members = np.append(old.members, np.full(len(new), -1))[line]
+        self.waiting = Crowd(episode, keys, np.concatenate([old.covariates, new.covariates])[line], members)
+        self.wave = np.append(self.wave, wave)[line]
+
+    def _not_recruited_yet(self, come: _Coming, share_left: SharesLeft) -> _Coming:
+        """Leave out people who have been recruited before, in the order in which they come."""
+        come = come.take(np.lexsort((come.keys, come.day, come.episode)))
+        for week_counts in (False, True):  # recruits of the same week count once it is known about how many there are
+            before = np.arange(len(come.keys)) - np.searchsorted(come.episode, come.episode)
+            left = share_left(self.recruited[come.episode] + week_counts * before)
+            come = come.take(Luck(come.keys).uniform("not recruited yet") < left)
+        return come
+
+
+def _acquaintances_left(people: Frontier) -> Whole:
+    """How many people each one can bring at most, [people]: what staff asked, where they did."""
+    if people.left is None:
+        return np.full(len(people), UNLIMITED)
+    return np.where(people.left < 0, UNLIMITED, people.left)

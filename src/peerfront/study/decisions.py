@@ -53,8 +53,6 @@ class Decision:
     """What the plan and designs to find out would bring; empty unless they were considered."""
     stratum: tuple[str, ...] = ()
     """Everybody's stratum, [people], if coupons may differ only between strata."""
-    free_value: float = 0.0
-    """What the plan without any limits expects, by its own value."""
     tied_with: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """How many others took part in each person's lottery, [people]; 0 if coupons differ only between strata."""
     chances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -102,11 +100,8 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
             concave, weights, planner.discount, floors.groups, spendable=state.spendable,
             most_per_person=most, least_per_person=least, spends=[order.spend], base=anyway,
         )  # fmt: skip
-        free, planned = planned, handed_out(floored.plan.coupons)
-        notes.append(_cost_of_floors(free.value - planned.value))
-    elif floors.floors and order.spend is not None:
-        notes.append(_cost_of_floors(0.0))
-    elif floors.floors:
+        planned = handed_out(floored.plan.coupons)
+    elif floors.floors and order.spend is None:
         floored = greedy_with_floors(
             concave,
             weights,
@@ -121,7 +116,6 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         if concave is not everybody:
             blocks = handed_out(_whole_within(floors, everybody, weights, planner.discount, planned, least))
             planned = max(planned, blocks, key=lambda each: each.value)
-        notes.append(_cost_of_floors(floored.cost if concave is everybody else max(plan.value - planned.value, 0.0)))
     worth = planner.discount * weights[state.remaining_budget - planned.spend]
     chances, shares = drawn_chances(planner.stories, kinds.rows)
     errors = relative_errors(chances[:, kinds.kind], shares)
@@ -157,7 +151,7 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
     notes += unequal_groups(fit.schema, people, coupons, chances[:, kinds.kind], shares)
     return Decision(
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
-        free_value=plan.value, tied_with=drawn.tied_with,
+        tied_with=drawn.tied_with,
     )  # fmt: skip
 
 
@@ -254,9 +248,6 @@ def _restricted(
     people, most, least = state.frontier.covariates, state.most_per_person, order.min_per_person
     names = restriction.strata(people)[1] if restriction.fields else ()
     within = planned_within(planner, task, restriction, floors=floors.groups if floors.floors else None)
-    if floors.floors:
-        without = planned_within(planner, task, restriction)
-        notes.append(_cost_of_floors(without.value - within.value))
     chances, shares = drawn_chances(planner.stories, kinds.rows)
     weights, anyway = planner.weights_and_base(state)
     ties = None
@@ -285,7 +276,7 @@ def _restricted(
     plan = replace(handed_out, values=values)
     by_stratum = _by_stratum(within, names)
     return Decision(
-        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum, free.value,
+        plan, free.allocation, by, drawn.probability, tuple(notes), (), drawn.stratum,
         np.zeros(len(people), np.int64) if ties is None else ties.tied_with, by_stratum,
     )  # fmt: skip
 
@@ -297,10 +288,6 @@ def _by_stratum(plan: RestrictedPlan, names: tuple[str, ...]) -> dict[str, tuple
     chances = plan.chances()
     _, first = np.unique(plan.label, return_index=True)
     return {name: tuple(chances[row].tolist()) for name, row in zip(names, first.tolist(), strict=True)}
-
-
-def _cost_of_floors(cost: float) -> Message:
-    return note("floors.cost_nothing") if cost < _NO_COST else note("floors.cost", recruits=cost)
 
 
 def _with(

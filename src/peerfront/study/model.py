@@ -97,8 +97,10 @@ class Model:
             people, budget, already=already, as_of=as_of, episodes=episodes, progress=progress, **limits
         )
         if advice.outlook is None:
-            task_of(self.fit, advice.standing.waiting, advice.sheet.order).check_study_goes_on()
-            raise SettingError("outlook.too_large")
+            task = task_of(self.fit, advice.standing.waiting, advice.sheet.order)
+            task.check_study_goes_on()
+            why = task.nothing_because
+            raise SettingError("outlook.too_large") if why is None else SettingError("nothing_to_give.so", why=why)
         return advice.outlook
 
     def advise(

@@ -31,11 +31,11 @@ from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, SheetTod
 from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simulate_policies
 from peerfront.study.orders import PlanOrder, Task
 from peerfront.study.outlook_tables import dates_reached, part_row, part_steps, steps_table, summary_row, target_table
-from peerfront.study.population import population_notes, population_size
+from peerfront.study.population import population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
 from peerfront.study.stories import ordered_planner
-from peerfront.study.study_state import SharesLeft, Standing, generation_days, rounds_until
+from peerfront.study.study_state import Standing, generation_days, rounds_until, share_left_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -197,7 +197,6 @@ def outlook_of(
     horizon: Horizon,
     sheet: Allocation | None = None,
     *,
-    share_left: SharesLeft | None = None,
     studies: float = STUDIES,
     rivals: Sequence[Rival] | None = None,
     choices: Sequence[Choice] = (),
@@ -205,10 +204,11 @@ def outlook_of(
 ) -> Outlook:
     """Simulate the study from where it stands, under the plan, its rivals (by default `usual_rivals`) and other plans.
 
-    `sheet` is what the plan gives out today; without it that is planned in every simulated study. `share_left` says how
-    a population runs out. The same arguments give exactly the same tables.
+    `sheet` is what the plan gives out today; without it that is planned in every simulated study. The same arguments
+    give exactly the same tables.
     """
-    order, rules = task.order, task.rules
+    order, rules, share_left = task.order, task.rules, share_left_of(fit, standing, task.order)
+    depleted, _ = with_population(fit, standing.waiting, order)
     n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), order.seed
     settings = DaySettings(horizon.days, order.available, horizon.step, order.interviews_per_week)
     models, luck = DayModels.of(fit, times), named_luck(("outlook", seed), n_studies)
@@ -281,10 +281,10 @@ def outlook_of(
         seed=seed,
         notes=(
             *_notes(standing, order),
-            *population_notes(fit),
+            *population_notes(depleted),
             *(each for each in task.notes if each.severity is Severity.WARNING),
         ),
-        population=population_size(fit),
+        population=population_size(depleted),
     )
 
 

@@ -2,7 +2,7 @@
 
 The forecast uses what the staff decided later, but not who came. People who are recruited in the simulation get as many
 coupons as real people who took part at about the same time (a number drawn from the 20 nearest by date), on the day of
-their interview. Seeds, people with an unknown recruiter, and people who got their coupons later than they took part
+their interview; whoever gets none stays without. Seeds, people with an unknown recruiter, and people who got their coupons later than they took part
 join on their own days with their own coupons. So it tests the models of how many people bring, whom and when, through
 all generations, and neither the plan nor guesses about staff. (Giving the forecast the real people who came later would
 give away the number to be forecast.)
@@ -139,7 +139,7 @@ def forecast_from_day(
     policy = _policy(took_part[around], study.issued[around], len(study))
     luck = named_luck(("backtest", cut, seed), studies)
     drawn = DrawnModels.of(_models(history, times, seed), seen, luck)
-    settings = DaySettings(horizon, MOST_COUPONS, 1, interviews_per_week)
+    settings = DaySettings(horizon, MOST_COUPONS, 1, interviews_per_week, none_wait=False)
     paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
     came = is_new & (study.recruiter != NOBODY) & np.isfinite(took_part)
     realised = np.bincount(np.clip(took_part[came], 1, horizon).astype(np.int64), minlength=horizon + 1)
@@ -171,7 +171,7 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
     policy = _policy((waves[later] - wave).astype(np.float64), study.issued[later], len(study))
     luck = named_luck(("backtest wave", wave, seed), studies)
     drawn = DrawnModels.of(_models(history, AT_ONCE, seed), standing.seen, luck)
-    settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1)
+    settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1, none_wait=False)
     paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
     came = (waves > wave) & (study.recruiter != NOBODY)
     realised = np.bincount((waves[came] - wave).astype(np.int64), minlength=max(horizon, 1) + 1)

@@ -2,8 +2,7 @@
 valid; and the usual number for everybody.
 
 An order may say by which fields coupons may differ (strata district+gender), and the least chance that everybody has of
-each number (randomise 0.1). This module reads these, plans within them, draws, and computes their cost in recruits by
-simulating the study with and without them. Where counts contradict the belief, plans fall back to the usual number.
+each number (randomise 0.1). This module reads these, plans within them, and draws. Where counts contradict the belief, plans fall back to the usual number.
 """
 
 from collections.abc import Sequence
@@ -26,7 +25,6 @@ from peerfront.study.artifacts import Fit
 from peerfront.study.orders import PlanOrder, Task, usual_instead
 from peerfront.study.study_sample import MOST_STRATA
 
-_NO_COST = 0.05  # recruits
 _NOT_KNOWN = "not known"
 
 

@@ -35,7 +35,7 @@ class SharesLeft(Protocol):
     """How a population runs out: the chance that somebody who would be recruited has not been yet."""
 
     def __call__(self, recruited: Whole) -> Array:
-        """The share left in each of the [studies], by the number of people recruited there from today on."""
+        """The share left, elementwise, by the number of people recruited from today on; it never rises."""
         ...
 
 
@@ -182,7 +182,7 @@ def times_of(fit: Fit, study: Study) -> ReturnTimes:
     return fit_return_times(coupons_seen(study)[0]).times
 
 
-def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float | None = None) -> SharesLeft | None:
+def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft | None:
     """How the order's population runs out while people come; None if the order has none.
 
     Recruits are assumed to come from its groups in proportion to their sizes. A target above the population is refused.
@@ -195,7 +195,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder, target: float 
     counted = order if order.already is not None else replace(order, already=standing.enrolled)
     population = read_population(counted, fit, people)
     assert population is not None, "the order has one"
-    check_target(target, round(population.sizes.sum()))
+    check_target(order.target, round(population.sizes.sum()))
     return reachable_shares(population, fit, people)
 
 

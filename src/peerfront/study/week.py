@@ -21,7 +21,7 @@ from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
-from peerfront.foundation.messages import DONE, Progress, Readable, Remedy, part_of, silent
+from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, n_coupons, note, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS
@@ -73,6 +73,8 @@ class NewWeek:
     plan: WeekPlan
     check: tuple[str, str]
     """The study's file and its schema, to name in a command that checks the file."""
+    notes: tuple[Message, ...] = ()
+    """What is to be decided once, and where the order could not be kept."""
 
     @property
     def skipped(self) -> int:
@@ -184,6 +186,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         choice=choice,
         plan=plan,
         check=(file.name, f"{kept.path.name}/{SCHEMA}"),
+        notes=tuple(_notes(order, plan, is_asked=last is None and (request.given or {}).get("min_per_person") is None)),
     )
     name = kept.free_name(number, day.isoformat())
     heading = Heading(request.study or _name(last, study), day.isoformat(), number)
@@ -299,6 +302,15 @@ def _check_file(kept: StudyFolder, file: str, digest: str, last_date: str, chang
         raise SettingError(
             "week.older_file", file=file, last=last_date, day=last.day, before=last.facts["last_date"], undo=undo
         )
+
+
+def _notes(order: WeekOrder, plan: WeekPlan, *, is_asked: bool) -> list[Message]:
+    """Ask once whether everybody gets at least one coupon; and say where coupons do not suffice for that."""
+    if is_asked:
+        yes, no = Remedy("min_per_person", 1), Remedy("min_per_person", 0)
+        return [note("week.at_least_one", yes=yes, no=no)]
+    enough = plan.sheet.order.min_per_person == order.min_per_person
+    return [] if enough else [note("week.too_few_for_least", coupons=n_coupons(order.min_per_person))]
 
 
 # What comes out ------------------------------------------------------------------------------------------------------

@@ -160,22 +160,16 @@ def people_of_week(kept: StudyFolder, week: Week) -> pd.DataFrame:
 
 
 def people_waiting(study: Study, weeks: Sequence[Week], before: pd.DataFrame | None) -> NDArray[np.bool_]:
-    """Mark who may get coupons this week, [people]: without any yet, and waiting by the file, new, or promised some.
+    """Mark who may get coupons this week, [people]: without any yet, and waiting by the file, new, or on a sheet before.
 
-    People who got 0 coupons leave the list, unless the whole sheet was empty.
+    So people who got 0 coupons by a sheet stay on the list.
     """
     waits, _ = waiting_people(study)
     if before is None or "waiting" in study.columns:
         return waits
-    without = study.issued == 0
     new = ~np.isin(study.ids, before["id"].to_numpy(dtype=object))
-    waits_on: dict[str, bool] = {}
-    for week in weeks:
-        was_empty = not any(entry["planned"] for entry in week.decisions)
-        waits_on |= {str(entry["person"]): was_empty or entry["planned"] > 0 for entry in week.decisions}
-    promised = np.array([waits_on.get(person, False) for person in study.ids.tolist()], dtype=np.bool_)
-    done = np.array([not waits_on.get(person, True) for person in study.ids.tolist()], dtype=np.bool_)
-    result: NDArray[np.bool_] = without & ~done & (waits | new | promised)
+    sheets = np.array([str(entry["person"]) for week in weeks for entry in week.decisions], dtype=object)
+    result: NDArray[np.bool_] = (study.issued == 0) & (waits | new | np.isin(study.ids, sheets))
     return result
 
 

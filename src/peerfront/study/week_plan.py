@@ -132,15 +132,19 @@ class WeekOrder:
                 later=Remedy("deadline", "DATE"), earlier=Remedy("date", "DATE"),
             )  # fmt: skip
 
-    def plan_order(self, left: int, number: int, *, with_deadline: bool = True) -> PlanOrder:
-        """The order for the sheet of week `number`, with the coupons that are left.
+    def plan_order(self, left: int, number: int, people: int = 1, *, with_deadline: bool = True) -> PlanOrder:
+        """The order for the sheet of week `number`, with the coupons that are left for the people who wait.
 
-        Every week draws its lots with a seed of its own, so that the same people do not lose every time.
+        Everybody's minimum is as high as they suffice for. Every week draws its lots with a seed of its own, so that
+        the same people do not lose every time.
         """
+        spendable = max(left - self.reserve, 0)
+        if self.round_cap is not None:
+            spendable = min(spendable, self.round_cap)
         return PlanOrder(
             left,
             max_per_person=self.max_per_person,
-            min_per_person=self.min_per_person,
+            min_per_person=min(self.min_per_person, spendable // max(people, 1)),
             round_cap=self.round_cap,
             reserve=min(self.reserve, left),
             response=self.response,
@@ -254,7 +258,7 @@ def planned_week(
     people = Frontier(study.ids[waits], encode_study(study, model.schema)[waits])
     standing, times, why = standing_today(model.fit, study, model.schema)
     standing = replace(standing, waiting=people)
-    asked = order.plan_order(left, number, with_deadline=why is None)
+    asked = order.plan_order(left, number, len(people), with_deadline=why is None)
     advice = advise(model.fit, standing, asked, times, studies=studies, progress=progress)
     return WeekPlan(advice.sheet.table, advice.sheet, advice.outlook, why, advice.in_time)
 
@@ -270,7 +274,7 @@ def _same_for_all(study: Study, waits: NDArray[np.bool_], order: WeekOrder, left
     wanted = max(min(USUAL_EACH, order.max_per_person or USUAL_EACH), order.min_per_person)
     each = min(wanted, available // len(people)) if len(people) else 0
     more = available - each * len(people) if len(people) and each < wanted else 0  # people who get one more, by lot
-    asked = order.plan_order(left, number)
+    asked = order.plan_order(left, number, len(people))
     place = np.argsort(
         np.argsort(person_luck(people.tolist(), asked.seed).uniform("lot"), kind="stable"), kind="stable"
     )

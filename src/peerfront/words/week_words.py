@@ -106,7 +106,7 @@ def _new_sections(new: NewWeek) -> list[Section]:
     sections = [
         Section(HEAD, Text(""), tuple(head_lines(new))),
         Section(SINCE, say("Since last week"), tuple(since)),
-        Section(THIS_WEEK, say("This week"), (*(left if no_model else []), *sheet_lines(new.plan))),
+        Section(THIS_WEEK, say("This week"), (*(left if no_model else []), *sheet_lines(new.plan), *new.notes)),
         Section(MODEL, say("The model"), tuple(model_lines(new.choice))),
         Section(SHEET_DETAILS, say("More about the sheet"), (*([] if no_model else left), *detail_lines(new.plan))),
         Section(MODEL_DETAILS, say("More about the model"), tuple(model_details(new.choice))),
