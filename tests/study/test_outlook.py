@@ -220,7 +220,7 @@ def test_limits_are_kept_and_the_reserve_is_out_of_reach() -> None:
         ({"target": -5}, 6, {}, "target must be a whole number of at least 1; found -5"),
         ({}, 6, {"episodes": 1}, "simulated studies must be"),
         ({}, 6, {"already": -1}, "taken part already must be"),
-        ({"deadline": UNTIL}, 6, {}, "no dates"),
+        ({"deadline": UNTIL}, 6, {}, "needs a study whose file has dates"),
     ],
 )
 def test_impossible_orders_are_refused(changes: dict, frontier: int, more: dict, message: str) -> None:

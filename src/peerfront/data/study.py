@@ -76,6 +76,8 @@ class Study:
     """Whether the file numbers its days instead of giving dates."""
     cut: bool = False
     """Whether something that came after `day` was left out (`as_of`)."""
+    listed: NDArray[np.bool_] | None = None
+    """[people], whether they were on a sheet of the study's log, or came after the last one. None without a log."""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 _OF_PEOPLE = (
     "rows", "ids", "seed", "issued", "days", "network_size", "own_coupons", "coupons", "redeemed_days", "issued_days",
-    "issue_known", "valid_days",
+    "issue_known", "valid_days", "listed",
 )  # fmt: skip
 RECENT_DAYS = 28.0
 """Days before the last issue within which people without coupons are mentioned: they may have been overlooked."""
@@ -149,13 +149,17 @@ def waiting_people(study: "Study") -> tuple[Mask, Mask]:
        is known when coupons were issued; otherwise after the last person with coupons, by date and row. Whoever took
        part before and has none was passed over, or wanted none; those of the last 28 days before are the second answer.
     3. Without dates the order of the file stands for time; somebody without a date came with the person above.
-    4. A column of yes and no (`waiting`) wins over all of it, where it is filled.
+    4. By the log of a study whoever was on a sheet, or came after the last one, waits until they have coupons.
+    5. A column of yes and no (`waiting`) wins over all of it, where it is filled.
     """
     none = np.zeros(len(study), dtype=bool)
     if study.still_open.any():
         waits, passed_over = study.still_open, none
     else:
         waits, passed_over = _since_last_issue(study)
+    if study.listed is not None:
+        waits = (waits | study.listed) & (study.issued == 0)
+        passed_over = passed_over & ~waits
     if "waiting" in study.columns:
         marks = seed_marks(study.people[study.columns["waiting"][0]].to_numpy(dtype=object))
         waits = np.where(marks == NOT_SAID, waits, marks == SEED)

@@ -2,10 +2,10 @@
 
 The forecast uses what the staff decided later, but not who came. People who are recruited in the simulation get as many
 coupons as real people who took part at about the same time (a number drawn from the 20 nearest by date), on the day of
-their interview; whoever gets none stays without. Seeds, people with an unknown recruiter, and people who got their coupons later than they took part
-join on their own days with their own coupons. So it tests the models of how many people bring, whom and when, through
-all generations, and neither the plan nor guesses about staff. (Giving the forecast the real people who came later would
-give away the number to be forecast.)
+their interview; whoever gets none stays without. Seeds, people with an unknown recruiter, and people who got their
+coupons later than they took part join on their own days with their own coupons. So it tests the models of how many
+people bring, whom and when, through all generations, and neither the plan nor guesses about staff. (Giving the forecast
+the real people who came later would give away the number to be forecast.)
 
 By waves, a generation takes one day, everybody of the last wave keeps their own coupons, and only numbers are forecast.
 """

@@ -2,7 +2,8 @@
 valid; and the usual number for everybody.
 
 An order may say by which fields coupons may differ (strata district+gender), and the least chance that everybody has of
-each number (randomise 0.1). This module reads these, plans within them, and draws. Where counts contradict the belief, plans fall back to the usual number.
+each number (randomise 0.1). This module reads these, plans within them, and draws. Where counts contradict the belief,
+plans fall back to the usual number.
 """
 
 from collections.abc import Sequence

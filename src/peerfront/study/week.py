@@ -19,6 +19,7 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, n_coupons, note, part_of, silent
@@ -36,7 +37,6 @@ from peerfront.study.week_changes import (
     coupons_left,
     handed_out,
     people_of_week,
-    people_waiting,
     snapshot,
     with_hand_outs,
 )
@@ -150,7 +150,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     study = read_study(file, reading)
     last_date = "" if study.day is None else date_text(study.day, study.numbered_days)
     study = with_hand_outs(study, kept)
-    schema = guess_schema(study).schema if written is None else written
+    schema = guess_schema(study).schema if written is None else replace(written, reading=reading)
     day = _day_of(study, request.day)
     order.check_deadline(day)
     in_file = len(study)
@@ -170,7 +170,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     left = coupons.left
     choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
     number = 1 if last is None else last.number + 1
-    looking, waits = part_of(progress, 0.8, 1.0), people_waiting(study, kept.weeks, before)
+    looking, waits = part_of(progress, 0.8, 1.0), waiting_people(study)[0]
     plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)
     new = NewWeek(
         number=number,

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study
-from peerfront.data.study_calendar import issued_since, waiting_people
+from peerfront.data.study_calendar import issued_since
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.text_tables import read_table_file
@@ -132,7 +131,8 @@ def with_hand_outs(study: Study, kept: StudyFolder) -> Study:
     """The study with the hand-outs of its log.
 
     Whoever has coupons now, and had none when a sheet was made, got them by that sheet or later: they were issued on
-    its day, unless the file names a later one. Where the file has no column of coupons, sheets count as followed.
+    its day, unless the file names a later one. Where the file has no column of coupons, sheets count as followed. Who
+    was on a sheet, or came after the last one, waits for coupons until there are some.
     """
     weeks = [(float((date.fromisoformat(week.day) - EPOCH).days), people_of_week(kept, week)) for week in kept.weeks]
     if weeks and study.settings.coupons_each is not None:
@@ -141,6 +141,10 @@ def with_hand_outs(study: Study, kept: StudyFolder) -> Study:
         each = study.settings.coupons_each
         numbers = [planned.get(person, each if person in before else 0) for person in study.ids.tolist()]
         study = replace(study, issued=np.maximum(numbers, study.recruits))
+    if weeks:
+        on_sheets = [str(entry["person"]) for week in kept.weeks for entry in week.decisions]
+        listed = np.isin(study.ids, np.array(on_sheets, dtype=object)) | ~np.isin(study.ids, weeks[-1][1]["id"])
+        study = replace(study, listed=listed)
     without: dict[str, float] = {}
     had: set[str] = set()
     for day, people in weeks:
@@ -157,20 +161,6 @@ def people_of_week(kept: StudyFolder, week: Week) -> pd.DataFrame:
     """The `snapshot` of an earlier week."""
     table = read_table_file(kept.file(week, PEOPLE)).frame
     return table.astype({"seed": "int64", "issued": "int64", "recruits": "int64"})
-
-
-def people_waiting(study: Study, weeks: Sequence[Week], before: pd.DataFrame | None) -> NDArray[np.bool_]:
-    """Mark who may get coupons this week, [people]: without any yet, and waiting by the file, new, or on a sheet before.
-
-    So people who got 0 coupons by a sheet stay on the list.
-    """
-    waits, _ = waiting_people(study)
-    if before is None or "waiting" in study.columns:
-        return waits
-    new = ~np.isin(study.ids, before["id"].to_numpy(dtype=object))
-    sheets = np.array([str(entry["person"]) for week in weeks for entry in week.decisions], dtype=object)
-    result: NDArray[np.bool_] = (study.issued == 0) & (waits | new | np.isin(study.ids, sheets))
-    return result
 
 
 @dataclass(frozen=True)
