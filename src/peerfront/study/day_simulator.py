@@ -362,6 +362,7 @@ class _Simulation:
         old = self.waiting
         line = np.argsort(np.append(old.episode, new.episode), kind="stable")
         episode, keys = (np.append(getattr(old, name), getattr(new, name))[line] for name in ("episode", "keys"))
+        assert old.members is not None, "people who wait have numbers"
         members = np.append(old.members, np.full(len(new), -1))[line]
         self.waiting = Crowd(episode, keys, np.concatenate([old.covariates, new.covariates])[line], members)
         self.wave = np.append(self.wave, wave)[line]
