@@ -113,7 +113,7 @@ def test_a_population_that_runs_out() -> None:
 def test_deadlines_that_cannot_be_are_refused() -> None:
     fit = a_fit("capacity", "per_coupon")
     for until in (date(2027, 1, 4), date(2026, 1, 1), date(2035, 1, 1)):
-        with pytest.raises(SettingError, match="allowed are 1 to"):
+        with pytest.raises(SettingError, match="A forecast ends 1 to"):
             forecast_by_date(fit, a_standing(), order(15), some_times(), until)
 
 

@@ -110,9 +110,7 @@ def days_until(today: date, until: date) -> int:
     """Days from today to the deadline; refuse one that is past or too far ahead."""
     days = (until - today).days
     if not 1 <= days <= MOST_DAYS:
-        raise SettingError(
-            "outlook.deadline", until=until.isoformat(), today=today.isoformat(), days=days, most=MOST_DAYS
-        )
+        raise SettingError("outlook.deadline", until=until.isoformat(), today=today.isoformat(), most=MOST_DAYS)
     return days
 
 
