@@ -9,7 +9,7 @@ from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice
 from peerfront.study.week_plan import SameForAll, WeekPlan
-from peerfront.words.fit_words import return_lines
+from peerfront.words.fit_words import prior_lines, return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
 from peerfront.words.messages import text_of
 from peerfront.words.sheet import main_lines
@@ -249,7 +249,8 @@ def model_lines(choice: ModelChoice) -> list[object]:
     if choice.model is None:
         return [fitted]
     surprises = [_surprise(each) for each in choice.surprises]
-    return [fitted, *surprises, *return_lines(choice.model.fit), *map(text_of, choice.model.fit.warnings)]
+    fit = choice.model.fit
+    return [fitted, *surprises, *prior_lines(fit), *return_lines(fit), *map(text_of, fit.warnings)]
 
 
 def _surprise(misfit: Misfit) -> Text:
