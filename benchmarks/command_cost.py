@@ -33,7 +33,7 @@ COMMANDS = {
 }
 FITS = {
     "fit, example": "fit example/study.csv --out example/model --budget 60",
-    "week, example": "week example/study.csv example/folder --budget 60 --date 2024-04-29",
+    "week, example": "week example/study.csv --folder example/folder --budget 60 --date 2024-04-29",
     "fit, nyjazz": "fit nyjazz/nyjazz.csv --out nyjazz/model --budget 60",
     "fit, 1,000 people": "fit 1000/study.csv --out 1000/model --budget 60",
     "fit, 10,000 people": "fit 10000/study.csv --out 10000/model --budget 200",

@@ -1,7 +1,8 @@
 """What does one value for the whole belief cost, against a value for each of its stories? Exactly, for people alike.
 
 `python benchmarks/one_value.py`: three truths that agree with three coupons (`belief.truths`), a third each; 60
-coupons, 5 rounds, 20 people waiting. Plans average over the stories and update their weights by Bayes after each round. Three
+coupons, 5 rounds, 20 people waiting. Plans average over the stories and update their weights by Bayes after each
+round. Three
 values stand for later rounds: of each story, as if it will be known next round; one value, of the plan itself in the
 world that draws its story anew in every study; and no updates at all. A state is the coupons left, the people waiting
 and the rounds left; every way to give some people one number and others another is tried.
