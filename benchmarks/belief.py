@@ -13,6 +13,7 @@ One value serves a whole end game; in whole studies a new one is learned when th
 
 import argparse
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 from scipy.special import betaln, comb
+from scipy.stats import binom
 
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
@@ -77,6 +79,93 @@ def drawn(table: np.ndarray, coupons: np.ndarray, rng: np.random.Generator) -> n
     return (rng.random(len(coupons))[:, None] > below).sum(axis=1)
 
 
+class Truth:
+    """People who bring recruits by one table, [coupons, recruits], whatever the wave."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = table
+
+    def begin(self, people: int, rng: np.random.Generator) -> None:
+        """Forget the study before."""
+
+    def given(self, plan: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What people get if this is planned."""
+        return plan
+
+    def recruits(self, coupons: np.ndarray, wave: int, rng: np.random.Generator) -> np.ndarray:
+        return drawn(self.table, coupons, rng)
+
+    def planned_table(self, wave: int) -> np.ndarray | None:
+        """Chances of recruits with a planned number of coupons; None if they depend on what came before."""
+        return self.table
+
+
+class Drift(Truth):
+    """Each wave brings 10% fewer than the one before."""
+
+    def planned_table(self, wave: int) -> np.ndarray:
+        kept = min(1.15 * 0.9**wave, 1.0)
+        thinned = np.zeros_like(self.table)
+        for y in range(MOST + 1):
+            thinned[:, : y + 1] += self.table[:, y : y + 1] * binom.pmf(np.arange(y + 1), y, kept)
+        return thinned
+
+    def recruits(self, coupons: np.ndarray, wave: int, rng: np.random.Generator) -> np.ndarray:
+        return drawn(self.planned_table(wave), coupons, rng)
+
+
+class Circles(Truth):
+    """50 circles of 12 people; nine in ten acquaintances are of the own circle, and nobody comes twice."""
+
+    def begin(self, people: int, rng: np.random.Generator) -> None:
+        self.waiting = rng.permutation(50)[:people]
+        self.left = np.full(50, 12)
+        self.left[self.waiting] -= 1
+
+    def recruits(self, coupons: np.ndarray, wave: int, rng: np.random.Generator) -> np.ndarray:
+        came, next_ones = np.zeros(len(coupons), np.int64), []
+        for person, tries in enumerate(drawn(self.table, coupons, rng)):
+            for _ in range(tries):
+                circle = self.waiting[person] if rng.random() < 0.9 else rng.integers(50)
+                if rng.random() < self.left[circle] / 12:
+                    self.left[circle] -= 1
+                    came[person] += 1
+                    next_ones.append(circle)
+        self.waiting = np.array(next_ones, dtype=np.int64)
+        return came
+
+    def planned_table(self, wave: int) -> None:
+        return None
+
+
+class Favour(Truth):
+    """Half the people are keen. Of people with the same planned number below the most, staff give the keen ones one
+    coupon more and the others one less; nobody writes that down as a plan.
+    """
+
+    def __init__(self, table: np.ndarray) -> None:
+        super().__init__(table)
+        self.keen_tables = np.array(beta_binomial(0.22, 2.0)), np.array(beta_binomial(0.58, 2.0))
+
+    def given(self, plan: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        self.keen = rng.random(len(plan)) < 0.5
+        coupons = plan.copy()
+        for number in range(1, MOST):
+            keen, others = (np.flatnonzero((plan == number) & (self.keen == side)) for side in (True, False))
+            pairs = min(len(keen), len(others))
+            coupons[keen[:pairs]] += 1
+            coupons[others[:pairs]] -= 1
+        return coupons
+
+    def recruits(self, coupons: np.ndarray, wave: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(self.keen, *(drawn(self.keen_tables[side], coupons, rng) for side in (1, 0)))
+
+    def planned_table(self, wave: int) -> np.ndarray:
+        slow, keen = self.keen_tables
+        rows = [(keen[min(k + (0 < k < MOST), MOST)] + slow[k - (0 < k < MOST)]) / 2 for k in range(MOST + 1)]
+        return np.array(rows)
+
+
 @njit(cache=True)
 def _sum_of(a, b):
     size = len(a)
@@ -90,24 +179,28 @@ def _sum_of(a, b):
 
 
 @njit(cache=True)
-def knowing(table, budget, rounds, most_people):
+def knowing(tables, budget, rounds, most_people):
     """The best that can be expected if the truth is known, [rounds + 1, budget + 1, people + 1]: exact programming.
 
-    Of the people some get one number of coupons and the others another number or none.
+    `tables` are of waves, the first wave first, [waves, coupons, recruits]; the last counts for all later ones. Of the
+    people some get one number of coupons and the others another number or none.
     """
     size = most_people + 1
+    value = np.zeros((rounds + 1, budget + 1, size))
     powers = np.zeros((MOST + 1, size, size))
     means = np.zeros(MOST + 1)
-    for a in range(MOST + 1):
-        powers[a, 0, 0] = 1.0
-        one = np.zeros(size)
-        for y in range(min(MOST + 1, size)):
-            one[y] = table[a, y]
-            means[a] += y * table[a, y]
-        for n in range(1, size):
-            powers[a, n] = _sum_of(powers[a, n - 1], one)
-    value = np.zeros((rounds + 1, budget + 1, size))
     for t in range(1, rounds + 1):
+        table = tables[min(rounds - t, len(tables) - 1)]
+        if t == 1 or rounds - t < len(tables) - 1:
+            powers[:], means[:] = 0.0, 0.0
+            for a in range(MOST + 1):
+                powers[a, 0, 0] = 1.0
+                one = np.zeros(size)
+                for y in range(min(MOST + 1, size)):
+                    one[y] = table[a, y]
+                    means[a] += y * table[a, y]
+                for n in range(1, size):
+                    powers[a, n] = _sum_of(powers[a, n - 1], one)
         for a in range(1, MOST + 1):
             for b in range(a):
                 for x in range(1, size):
@@ -139,9 +232,11 @@ class Anybody:
         return np.zeros((len(arguments[-1]), 1), dtype=np.int16)
 
 
-def counts_of(coupons: list[np.ndarray], recruits: list[np.ndarray], waves: list[np.ndarray]) -> Counts:
-    k, y, wave = (np.concatenate(part) for part in (coupons, recruits, waves))
-    return Counts(SCHEMA, np.zeros((len(k), 1), np.int16), k, y, wave=wave, planned=k)
+def counts_of(
+    coupons: list[np.ndarray], recruits: list[np.ndarray], waves: list[np.ndarray], planned: list[np.ndarray]
+) -> Counts:
+    k, y, wave, plan = (np.concatenate(part) for part in (coupons, recruits, waves, planned))
+    return Counts(SCHEMA, np.zeros((len(k), 1), np.int16), k, y, wave=wave, planned=plan)
 
 
 def world_of(belief: Belief) -> BeliefWorld:
@@ -178,52 +273,76 @@ def planned(belief: Belief, networks, state: State, rules: Rules, seed: int, fin
     return best.design.drawn(order, named_luck(("lot", seed), 1))[0].coupons
 
 
-def play(bring: Callable, rules: Rules, history, networks, seed: int, *, lots: bool = True) -> tuple[int, float, float]:
+def play(truth: Truth, rules: Rules, history, networks, seed: int, *, lots: bool = True) -> tuple[int, float, float]:
     """One study by the plan: recruits in all, and the 80% band that was promised at its start."""
     rng = np.random.default_rng(seed)
+    truth.begin(rules.people, rng)
     coupons, recruits, waves = ([part.copy() for part in parts] for parts in history)
+    plans = [part.copy() for part in coupons]
     left, people, total, band, counted = rules.budget, rules.people, 0, (np.nan, np.nan), 0
     for number in range(rules.rounds):
         if left == 0 or people == 0:
             break
         wave = int(waves[-1].max()) + 1 if waves else 0
-        given = np.concatenate(coupons) if coupons else np.zeros(0, int)
-        if len(given) < 10:
+        seen = np.concatenate(coupons) if coupons else np.zeros(0, int)
+        if len(seen) < 10:
             plan = np.full(people, MOST)
             plan[np.cumsum(plan) > left] = 0
         else:
-            belief = learned_belief(counts_of(coupons, recruits, waves), draws=200, seed=number)
-            if networks is None or len(given) >= 2 * counted:
-                shorter = replace(rules, budget=rules.budget, rounds=rules.rounds, people=max(people, 10))
-                networks, counted = learned_value(belief, shorter, seed), len(given)
-            same = (given != np.bincount(given).argmax()).sum() < 10
+            belief = learned_belief(counts_of(coupons, recruits, waves, plans), draws=200, seed=number)
+            if networks is None or len(seen) >= 2 * counted:
+                networks, counted = learned_value(belief, replace(rules, people=max(people, 10)), seed), len(seen)
+            same = (seen != np.bincount(seen).argmax()).sum() < 10
             state = State(left, Frontier(np.arange(people), np.zeros((people, 1), np.int16)), number, rules)
-            if number == 0 or np.isnan(band[0]):
+            if np.isnan(band[0]):
                 left_rules = replace(rules, budget=left, people=people, rounds=rules.rounds - number)
                 planner = Planner(planned_stories(belief, *networks), 1.0)
                 totals = rollout(world_of(belief), planner, left_rules, named_luck(("band", seed), 200)).total_recruits
                 band = tuple(total + np.quantile(totals, [0.1, 0.9]))
             plan = planned(belief, networks, state, rules, 100 * seed + number, lots and same)
-        came = bring(plan, wave, rng)
-        has = plan > 0
-        coupons, recruits = [*coupons, plan[has]], [*recruits, came[has]]
+        given = truth.given(plan, rng)
+        came = truth.recruits(given, wave, rng)
+        has = given > 0
+        coupons, recruits, plans = [*coupons, given[has]], [*recruits, came[has]], [*plans, plan[has]]
         waves = [*waves, np.full(int(has.sum()), wave)]
-        left, people, total = left - int(plan.sum()), int(came.sum()), total + int(came.sum())
+        left, people, total = left - int(given.sum()), int(came.sum()), total + int(came.sum())
     return total, float(band[0]), float(band[1])
 
 
-def fixed(bring: Callable, rules: Rules, each: int, seed: int, first_wave: int) -> int:
-    """One study with the same number for everybody while coupons last."""
+def simple(
+    truth: Truth, rules: Rules, each: int, seed: int, first_wave: int, most_people: int = 10**6, stop: float = 1.0
+) -> int:
+    """One study with the same number for everybody while coupons last.
+
+    With `most_people` for at most so many a round; from the round on at which this share of the budget is spent one
+    coupon each.
+    """
     rng = np.random.default_rng(seed)
+    truth.begin(rules.people, rng)
     left, people, total = rules.budget, rules.people, 0
     for number in range(rules.rounds):
-        plan = np.full(people, each)
-        plan = np.where(np.cumsum(plan) <= left, plan, 0)
+        own = each if rules.budget - left < stop * rules.budget else 1
+        plan = np.where(np.arange(people) < most_people, own, 0)
+        before = np.concatenate([[0], np.cumsum(plan)[:-1]]) if people else np.zeros(0, np.int64)
+        plan = np.minimum(plan, np.maximum(left - before, 0))
         if not plan.any():
             break
-        came = bring(plan, first_wave + number, rng)
-        left, people, total = left - int(plan.sum()), int(came.sum()), total + int(came.sum())
+        given = truth.given(plan, rng)
+        came = truth.recruits(given, first_wave + number, rng)
+        left, people, total = left - int(given.sum()), int(came.sum()), total + int(came.sum())
     return total
+
+
+RULES = {
+    **{f"{each} each": {"each": each} for each in (3, 2, 1)},
+    **{
+        f"{each} each, to {people} a round": {"each": each, "most_people": people}
+        for each in (3, 2)
+        for people in (10, 20)
+    },
+    **{f"{each} each, then 1": {"each": each, "stop": stop} for each in (3, 2) for stop in (0.3, 0.6)},
+}
+"""Simple rules; the best of them by the truth itself is the tuned one."""
 
 
 def endgames(studies: int, histories: int) -> None:
@@ -235,20 +354,19 @@ def endgames(studies: int, histories: int) -> None:
             rng = np.random.default_rng(1000 + number)
             k = np.full(300, MOST)
             history = [[k], [drawn(tables["per coupon"], k, rng)], [np.arange(300) // 60]]
-            belief = learned_belief(counts_of(*history), draws=200)
+            belief = learned_belief(counts_of(*history, [k]), draws=200)
             networks = learned_value(belief, rules, number)
             for name, table in tables.items():
                 for study in range(studies):
-                    seed = 10_000 * number + study
-                    bring = lambda plan, wave, rng, table=table: drawn(table, plan, rng)  # noqa: E731
-                    total, low, high = play(bring, rules, history, networks, seed)
+                    seed, truth = 10_000 * number + study, Truth(table)
+                    total, low, high = play(truth, rules, history, networks, seed)
                     results[name, "plan"].append(total)
                     results[name, "held"].append(low <= total <= high)
-                    results[name, "without lots"].append(play(bring, rules, history, networks, seed, lots=False)[0])
+                    results[name, "without lots"].append(play(truth, rules, history, networks, seed, lots=False)[0])
                     for each in (3, 2, 1):
-                        results[name, each].append(fixed(bring, rules, each, seed, 5))
+                        results[name, each].append(simple(truth, rules, each, seed, 5))
         for name, table in tables.items():
-            best = knowing(table, rules.budget, rules.rounds, 60)[rules.rounds, rules.budget, rules.people]
+            best = knowing(table[None], rules.budget, rules.rounds, 60)[rules.rounds, rules.budget, rules.people]
             shares = {how: np.mean(results[name, how]) / best for how in ("plan", "without lots", 3, 2, 1)}
             error = np.std(results[name, "plan"]) / np.sqrt(len(results[name, "plan"])) / best
             rest = ", ".join(f"{how}: {share:.0%}" for how, share in shares.items())
@@ -259,56 +377,52 @@ def endgames(studies: int, histories: int) -> None:
             )
 
 
-def whole_worlds() -> dict[str, Callable]:
+def whole_worlds() -> dict[str, Truth]:
     """Six kinds of truth: three that agree with three coupons, drift, closed circles, and staff who favour the keen."""
     tables = truths(0.403)
-
-    def plain(table):
-        return lambda plan, wave, rng: drawn(table, plan, rng)
-
-    def drifting(plan, wave, rng):
-        came = drawn(tables["per coupon"], plan, rng)
-        return rng.binomial(came, min(1.15 * 0.9**wave, 1.0))
-
-    class Circles:
-        """100 circles of 6 people; a coupon that reaches somebody who took part is lost."""
-
-        def __init__(self):
-            self.left = None
-
-        def __call__(self, plan, wave, rng):
-            if wave == 0 or self.left is None:
-                self.left = 600
-            came = drawn(tables["per coupon"], plan, rng)
-            new = rng.binomial(came, self.left / 600)
-            self.left = max(self.left - int(new.sum()), 0)
-            return new
-
-    return {**{name: plain(table) for name, table in tables.items()}, "drift": drifting, "circles": Circles()}
+    plain = {name: Truth(table) for name, table in tables.items()}
+    own = tables["per coupon"]
+    return {**plain, "drift": Drift(own), "circles": Circles(truths(0.5)["per coupon"]), "favour": Favour(own)}
 
 
-def studies(number: int) -> None:
+def one_study(name: str, study: int) -> tuple[int, float, float, dict[str, int]]:
+    rules, truth = Rules(300, 10, 25, MOST), whole_worlds()[name]
+    total, low, high = play(truth, rules, [[], [], []], None, study)
+    return (
+        total,
+        low,
+        high,
+        {rule: simple(truth, rules, seed=study, first_wave=0, **how) for rule, how in RULES.items()},
+    )
+
+
+def studies(number: int, workers: int, names: list[str]) -> None:
     rules = Rules(300, 10, 25, MOST)
-    tables, results = truths(0.403), {}
-    for name, bring in whole_worlds().items():
-        for study in range(number):
-            total, low, high = play(bring, rules, [[], [], []], None, study, lots=True)
-            results.setdefault((name, "plan"), []).append(total)
-            results.setdefault((name, "held"), []).append(low <= total <= high)
-            for each in (3, 2, 1):
-                results.setdefault((name, each), []).append(fixed(bring, rules, each, study, 0))
+    for name in names or list(whole_worlds()):
+        truth = whole_worlds()[name]
+        with ProcessPoolExecutor(workers) as pool:
+            results = list(pool.map(one_study, [name] * number, range(number)))
+        plan = np.array([each[0] for each in results])
+        held = np.mean([low <= total <= high for total, low, high, _ in results])
+        means = {
+            rule: np.mean([simple(truth, rules, seed=10**6 + s, first_wave=0, **how) for s in range(200)])
+            for rule, how in RULES.items()
+        }
+        tuned = max(means, key=means.__getitem__)
         best = ""
-        if name in tables:
-            value = knowing(tables[name], rules.budget, rules.rounds, 150)[rules.rounds, rules.budget, rules.people]
-            best = f"knowing {value:.0f}; "
-        means = ", ".join(f"{how}: {np.mean(results[name, how]):.0f}" for how in ("plan", 3, 2, 1))
-        lead = np.array(results[name, "plan"]) - np.array(results[name, 3])
-        error = lead.std(ddof=1) / np.sqrt(len(lead))
-        held = np.mean(results[name, "held"])
-        print(
-            f"{name}: {best}{means}; plan - three each {lead.mean():+.0f} +- {2 * error:.0f}; band held {held:.0%}",
-            flush=True,
-        )
+        if truth.planned_table(0) is not None:
+            tables = np.array([truth.planned_table(wave) for wave in range(rules.rounds)])
+            tables = tables[:1] if (tables == tables[0]).all() else tables
+            value = knowing(tables, rules.budget, rules.rounds, 110)[rules.rounds, rules.budget, rules.people]
+            best = f"knowing {value:.0f} (plan {plan.mean() / value:.0%}); "
+        leads = []
+        for rule in dict.fromkeys(["3 each", "2 each", "1 each", tuned]):
+            own = np.array([each[3][rule] for each in results])
+            lead = plan - own
+            error = 2 * lead.std(ddof=1) / np.sqrt(len(lead))
+            shown = f"{rule} (tuned)" if rule == tuned else rule
+            leads.append(f"{shown} {own.mean():.0f} ({lead.mean() / own.mean():+.0%} +- {error / own.mean():.0%})")
+        print(f"{name}: plan {plan.mean():.0f}; {best}{'; '.join(leads)}; 80% band held {held:.0%}", flush=True)
 
 
 def coverage(repeats: int) -> None:
@@ -326,7 +440,8 @@ def coverage(repeats: int) -> None:
             for repeat in range(repeats):
                 rng = np.random.default_rng([kind, repeat])
                 k = rng.choice([1, 2, 3], 300, p=[0.25, 0.25, 0.5]) if several else np.full(300, MOST)
-                belief = learned_belief(counts_of([k], [drawn(table, k, rng)], [np.zeros(300, int)]), seed=repeat)
+                counts = counts_of([k], [drawn(table, k, rng)], [np.zeros(300, int)], [k])
+                belief = learned_belief(counts, seed=repeat)
                 expected = belief.response.by_draw(np.zeros((1, 1), np.int16), MOST)[:, 0]
                 low, high = np.quantile(expected, [0.025, 0.975], axis=0)
                 held += (low - 1e-3 <= truth) & (truth <= high + 1e-3)
@@ -399,12 +514,14 @@ if __name__ == "__main__":
     parser.add_argument("path", type=Path, nargs="?", help="where the public studies of tables are")
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--histories", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--worlds", nargs="*", default=[], choices=list(whole_worlds()))
     asked = parser.parse_args()
     if asked.what == "endgames":
         endgames(asked.studies, asked.histories)
     elif asked.what == "tables":
         tables(asked.path)
     elif asked.what == "studies":
-        studies(asked.studies)
+        studies(asked.studies, asked.workers, asked.worlds)
     else:
         coverage(asked.studies)

@@ -58,7 +58,7 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
         (("frontier.csv", *BY_DATE), "give --study"),
         (("--study", "study.csv", "--budget", 9), "needs --until"),
         (("--study", "study.csv", "--budget", 9, "--until", "15.10.2024"), "year-month-day"),
-        (("--study", "study.csv", "--budget", 9, "--until", "2023-01-01"), "allowed are 1 to"),
+        (("--study", "study.csv", "--budget", 9, "--until", "2023-01-01"), "A forecast ends 1 to"),
         (("--study", "study.csv", *BY_DATE, "--interviews-per-week", 0), "interviews per week"),
         (("--study", "study.csv", *BY_DATE, "--already", 5), "without --already"),
     ],

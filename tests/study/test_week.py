@@ -402,6 +402,7 @@ def test_a_prior_of_ones_own_is_kept_and_another_one_fits_again(study, tmp_path)
     undo_week(study.folder)
     fitted = study.week({"prior_belief": file})
     assert set(fitted.new.choice.model.fit.belief.limited.tolist()) == {0.0}
+    assert "Believed before any data, as you said: limited 0 (100%)." in str(fitted)
     file.unlink()
     later = study.week(refit="always")
     assert later.new.choice.model.fit.settings["prior_belief"]["limited"] == [[0.0, 1.0]]

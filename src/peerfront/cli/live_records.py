@@ -80,7 +80,8 @@ def import_command(
     opened(folder)
     from peerfront.web.live.operations.study_files import import_here
 
-    for line in import_here(study_in(file, schema_in(schema), strict=strict, sheet=sheet), file.name, site):
+    study = study_in(file, schema_in(schema), near=schema, strict=strict, sheet=sheet)
+    for line in import_here(study, file.name, site):
         show(line)
 
 

@@ -24,7 +24,7 @@ Whole = NDArray[np.int64]
 Play = Callable[[Sequence[Policy], Luck], Sequence[Whole]]
 """Recruits of each policy in the studies of this luck, [studies]."""
 _MOST_EACH = 3
-_GRID = TuningGrid((0.15, 0.25, 0.35, 0.45, 0.6, 0.9), (0.02, 0.1, 0.2, 0.4, 1.0), 48, 3, 200)
+_GRID = TuningGrid((0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.9), (0.05, 0.2, 0.4, 1.0), 24, 3, 120)
 _HARDLY = 0.02  # of a rival's recruits: a smaller lead is about the same
 _95 = 1.96
 

@@ -40,7 +40,7 @@ def summary_details(summary: "FitSummary") -> list[Text]:
     if "people" not in scores:
         return []
     return [
-        *_stated_prior(fit.settings.get("prior_belief", {})),
+        *prior_lines(fit),
         *earlier_study_lines(scores.get("earlier_studies")),
         *return_lines(fit),
         *_use(scores["coupon_use"], bool(scores.get("returns")) and scores["still_open"] > 0),
@@ -79,9 +79,9 @@ def _basis(fit: Fit) -> list[Text]:
     return lines
 
 
-def _stated_prior(stated: Mapping[str, Any]) -> list[Text]:
+def prior_lines(fit: Fit) -> list[Text]:
     """Where the prior differs from the usual one, with the names of its file."""
-    parts = []
+    stated, parts = fit.settings.get("prior_belief", {}), []
     for name, usual in Prior().table().items():
         if (value := stated.get(name, usual)) != usual:
             points = [f"{at:g} ({weight:.0%})" for at, weight in value] if isinstance(value, list) else [f"{value:g}"]

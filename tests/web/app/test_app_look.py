@@ -1,6 +1,8 @@
 """What the app finds out about a file: contents, problems, columns; and the schema that it writes."""
 
 import io
+from datetime import date
+from pathlib import Path
 
 import pytest
 from app_client import STUDY
@@ -10,6 +12,7 @@ import peerfront as pf
 from peerfront.data.reading import read_frontier
 from peerfront.data.writers import write_study
 from peerfront.foundation.spreadsheets import csv_text
+from peerfront.study.week import WeekRequest, run_week
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.file_look import look
 from peerfront.web.app.file_pages import ColumnsForm, entries_of, remedies_of, ticks_of
@@ -43,6 +46,20 @@ def test_every_format_is_read_and_who_waits_can_be_planned_for(given, tmp_path, 
     again = pf.read_study(seen["file"], schema.reading)
     (given.folder.path / "waiting.csv").write_text(csv_text(again.waiting))
     assert len(read_frontier(given.folder.path / "waiting.csv", schema)) == seen["waiting"] > 0
+
+
+def test_coupons_of_a_week_in_the_folder_carry_the_day_of_its_sheet(given) -> None:
+    def open_coupons(seen) -> str:
+        rows = [row for section in seen["sections"] for row in section["rows"]]
+        return next(number for name, number in rows if str(name) == "open")
+
+    before = "id,recruiter,coupons_issued,date\nA,,3,2026-03-02\nB,A,0,2026-03-03\n"
+    given(before)
+    run_week(Path("files/study.csv"), Path(), WeekRequest(date(2026, 3, 6), given={"budget": 9, "valid_days": 5}))
+    after = before.replace("B,A,0", "B,A,3") + "C,A,0,2026-03-10\n"
+    assert open_coupons(given(after, reading={"valid_days": 5})) == "3", "those of the sheet of 6 March"
+    Path("log.jsonl").unlink()
+    assert open_coupons(given(after, reading={"valid_days": 5})) == "0"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Whatever happened in a study, its export is read without an error and has the same tree (invariant 6)."""
 
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from django_site import empty_database, use_database
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from live_client import LiveStudy
 
 from peerfront.data.reading import study_from_table
+from peerfront.data.study_calendar import assumed_days
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.records import models
@@ -66,6 +68,21 @@ def test_an_export_has_the_same_tree_whatever_happened(data) -> None:
         assert tree == recorded
         assert read.issued.sum() == usable
         assert all(as_typed(str(name)) == name for name in read.ids)
+    use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
+
+
+def test_coupons_carry_the_day_on_which_they_were_handed_out() -> None:
+    use_database(empty_database("sqlite"))
+    study = _Study(Settings(budget=40, cap=4, valid_days=14, name="Any", timezone="Asia/Tokyo"))
+    study.seed("ana")
+    enrolled = study.now
+    study.days(6)
+    study.approve(ana=2)
+    study.issue("ana")
+    read = live_study()
+    days = [(at.astimezone(ZoneInfo("Asia/Tokyo"))).date().isoformat() for at in (enrolled, study.now)]
+    assert [read.people["interview.date"].item(), read.open["issued"].item()] == days
+    assert not assumed_days(read)
     use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
 
 

@@ -10,6 +10,7 @@ by Laplace's formula. Draws come from these normals and are weighed by what the 
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -161,6 +162,7 @@ def problem_of(counts: Counts, fields: tuple[int, ...], prior: Prior) -> Problem
     )  # fmt: skip
 
 
+@lru_cache(maxsize=1 << 16)
 def _seen(coupons: int, steps: tuple[int, ...]) -> Array:
     return seen_so_far(coupons, np.array(steps) / _EXPOSURES)
 

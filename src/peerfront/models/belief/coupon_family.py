@@ -79,7 +79,8 @@ def seen_so_far(coupons: int, exposures: Array) -> Array:
 
     The chances are draws of one unknown exposure: the table is their average.
     """
-    n = np.arange(coupons + 1)
-    tables = binom.pmf(n[:, None, None], n[None, :, None], np.asarray(exposures)[None, None, :])
-    average: Array = np.asarray(tables).mean(axis=2)
+    n, came = np.arange(coupons + 1), np.asarray(exposures, dtype=np.float64)
+    missing = np.maximum(n[None, :] - n[:, None], 0)  # [seen, N]
+    powers = (came ** n[:, None, None] * (1.0 - came) ** missing[:, :, None]).mean(axis=2)
+    average: Array = np.asarray(comb(n[None, :], n[:, None])) * powers
     return average

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
+from peerfront.data.study_calendar import assumed_days
 from peerfront.data.study_schema import FieldRule
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
@@ -223,7 +224,7 @@ def _notes(study: Study, names: list[str], answers: _Answers) -> list[Message]:
         "live_import.recruiter_unknown": int(study.orphan.sum()),
         "live_import.undated": len(study) if study.days is None else int((~np.isfinite(study.days)).sum()),
     }
-    notes = [note(code, number=number) for code, number in counts.items() if number]
+    notes = [note(code, number=number) for code, number in counts.items() if number] + [*assumed_days(study)]
     if study.coupons is None and int(study.issued.sum()):
         notes.append(note("live_import.no_codes"))
     if answers.missing:
