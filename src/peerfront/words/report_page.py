@@ -5,7 +5,7 @@ settings and language give the same page, byte for byte.
 """
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -19,17 +19,19 @@ from peerfront.foundation.pictures import rendered
 from peerfront.foundation.shown import visible_on_page
 from peerfront.foundation.stored import FEWEST
 from peerfront.study.artifacts import Fit
+from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.model import FitSummary
-from peerfront.study.published_counts import HIDDEN
+from peerfront.study.published_counts import HIDDEN, PublishedPlan
 from peerfront.study.published_tables import PublishedOutcome
 from peerfront.study.report import FieldUse, StudyReport
 from peerfront.study.report_calendar import CalendarPage
 from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
-from peerfront.words.language import Text, percent, say, say_n, speaker
-from peerfront.words.outlook_words import horizon_text, policies_table
+from peerfront.words.language import Text, marked, percent, say, say_n, speaker
+from peerfront.words.outlook_words import policies_table
 from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
+from peerfront.words.sheet import sheet_lines
 from peerfront.words.story_phrases import story_phrase
 
 _SHARP = 400  # most people whose trees are drawn as vector graphics; larger ones would make the page heavy
@@ -47,7 +49,7 @@ class Picture:
 def report_page(report: StudyReport) -> str:
     """Write the page, in the language in use."""
     fit, study, settings, outlook = report.fit, report.study, report.settings, report.outlook
-    summary = _model_summary(fit)
+    summary = FitSummary(fit)
     return (
         page_environment()
         .get_template("report.html.j2")
@@ -59,8 +61,7 @@ def report_page(report: StudyReport) -> str:
             waves=report.summary.waves,
             format=FORMATS[study.format],
             another_file=report.another_file,
-            model_warnings=[line for line in summary if _is_warning(line)],
-            model_lines=[line for line in summary if not _is_warning(line)],
+            model_lines=[line for line in summary.lines() if line.severity is not Severity.WARNING],
             counts=report.counts,
             problems=[(KINDS[kind], count) for kind, count in report.problems],
             fields=[(each.name, _used_as(each), _missing(each)) for each in report.fields],
@@ -79,8 +80,8 @@ def report_page(report: StudyReport) -> str:
             offspring_picture=_offspring_picture(report),
             natural=report.natural,
             plan=_plan(report),
+            details=[*_details(report), *summary.details()],
             forecast=outlook,
-            horizon=None if outlook is None else horizon_text(outlook),
             policies=None if outlook is None else policies_table(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
             calendar=report.calendar,
@@ -106,7 +107,7 @@ def page_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"say": say, "say_n": say_n, "name_of": Text, "remedy": Remedy}
+    environment.globals |= {"say": say, "say_n": say_n, "name_of": Text, "remedy": Remedy, "marked": marked}
     environment.filters["percent"] = lambda share: HIDDEN if share != share else percent(share)
     environment.filters["one"] = lambda number: HIDDEN if number != number else f"{number:,.1f}"
     environment.filters["whole"] = lambda number: f"{number:,.0f}"
@@ -115,14 +116,6 @@ def page_environment() -> Environment:
 
 
 # Parts of the page ---------------------------------------------------------------------------------------------------
-
-
-def _model_summary(fit: Fit) -> list[Text]:
-    return FitSummary(fit).lines()
-
-
-def _is_warning(line: Text) -> bool:
-    return line.severity is Severity.WARNING
 
 
 def _used_as(field: FieldUse) -> Text:
@@ -136,21 +129,34 @@ def _missing(field: FieldUse) -> object:
 
 
 def _plan(report: StudyReport) -> dict[str, object] | None:
-    """The plan without persons: how many people get each number, and the mean of each group that is large enough."""
-    sheet, plan, with_ids = report.sheet, report.plan, report.settings.with_ids
+    """The plan: its four lines, how many people get each number, and the mean of each group that is large enough."""
+    sheet, plan = report.sheet, report.plan
     if sheet is None or plan is None:
         return None
     columns = ["person", "coupons", "decided_by", "probability", "reason"]
+    with_ids = report.settings.with_ids
     return {
-        "people": f"{len(report.people):,}" if with_ids else plan.people,
-        "spend": f"{sheet.spend:,}" if with_ids else plan.coupons,
-        "rounds_left": sheet.rounds_left,
+        "lines": sheet.lines() if with_ids else _published_lines(sheet, plan, natural=report.natural),
         "numbers": plan.numbers,
         "fields": list(plan.fields.items()),
-        "promises": sheet.details() if with_ids else [],
-        "notes": list(sheet.notes) if with_ids else [],
         "rows": sheet.table[columns].to_dict("records") if with_ids else [],
     }
+
+
+def _published_lines(sheet: CouponSheet, plan: PublishedPlan, *, natural: bool) -> list[object]:
+    """The lines of the sheet without exact numbers of people: these are in its decision and its notes."""
+    values = {"people": plan.people, "coupons": plan.coupons}
+    decision = say("Give out {coupons} coupons among {people} people on the list that was given.", **values)
+    if natural:
+        decision = say("Give out {coupons} coupons among {people} people of the file who wait for them.", **values)
+    return [decision, *sheet_lines(replace(sheet, notes=()))[1:]]
+
+
+def _details(report: StudyReport) -> list[object]:
+    """What plan and forecast rest on; without ids, that of the forecast alone."""
+    if report.sheet is not None and report.settings.with_ids:
+        return report.sheet.details()
+    return [] if report.outlook is None else report.outlook.details()
 
 
 def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
