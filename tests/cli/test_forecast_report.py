@@ -33,16 +33,16 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
     for part in (
         "round by round",
         "3 coupons each",
-        "From 3 people with 9 coupons and 3 rounds",
-        "5 recruits",
+        "in 3 rounds",
+        "Chance of the target of 5",
         "Written to",
     ):
         assert part in out
     assert sorted(path.name for path in (place / "out").iterdir()) == [
-        "forecast.png", "forecast.svg", "rounds.csv", "stories.csv", "summary.csv",
+        "forecast.png", "forecast.svg", "parts.csv", "rounds.csv", "summary.csv",
     ]  # fmt: skip
     rounds = pd.read_csv(place / "out" / "rounds.csv")
-    assert rounds["round"].max() == 3
+    assert rounds["step"].max() == 3
     assert rounds["policy"].nunique() == 5
     code, _, err = run(*asked, "--out", place / "out")
     assert code == 2
@@ -61,8 +61,8 @@ def test_a_report_is_written(run, place) -> None:
     page = (place / "report.html").read_text()
     assert "<h1>Harbour &lt;study&gt;</h1>" in page
     assert "2026-03-02, round 4" in page
-    assert "people on the list that" in page
-    assert "95 people in all, 5 to come" in page
+    assert "people on the list that was given" in page
+    assert "Chance of the target of 95 (5 to come)" in page
     assert "Warning." not in page  # the file is the one the model was fitted to
     code, _, err = run(*asked)
     assert code == 2
@@ -88,7 +88,7 @@ def test_a_report_is_written(run, place) -> None:
         ({"--budget": 2000}, "at most 20"),
         ({"--target": -1}, "target must be a whole number of at least 1; found -1"),
         ({"--rounds-left": 0}, "rounds left must be"),
-        ({"--episodes": 0}, "episodes must be"),
+        ({"--episodes": 0}, "must be a whole number of at least 2; found 0"),
         ({"model": "nowhere"}, "There is no fit at"),
         ({"frontier": "empty.csv"}, "nobody is on the frontier"),
         ({"frontier": "missing.csv"}, "missing.csv"),

@@ -25,14 +25,16 @@ from peerfront.study.orders import PlanOrder
 from peerfront.study.report import ReportSettings, study_report
 from peerfront.words.disclosure import disclosures
 from peerfront.words.report_figures import MOST_DRAWN, homophily_figure, icicle, tree_figure
-from peerfront.words.report_page import page_environment
+from peerfront.words.report_page import page_environment, report_page
 from study.small_advice import a_fit, a_frontier, a_study, page_of, study_csv
 
 HEADINGS = (
-    "The plan",
-    "The forecast",
+    "What to do",
+    "What to expect",
+    "The study and what is known",
+    "Coupons by group",
+    "What plan and forecast rest on",
     "The calendar",
-    "What is known",
     "Do people recruit their like?",
     "The data and its problems",
     "The recruitment trees",
@@ -41,8 +43,8 @@ HEADINGS = (
     "What a paper has to disclose",
 )
 HEADING = Heading("Harbour study", "2026-03-02", 4)
-QUICK = ReportSettings(target=100, episodes=40, heading=HEADING)
-ORDER = PlanOrder(12, rounds_left=3)
+QUICK = ReportSettings(episodes=40, heading=HEADING)
+ORDER = PlanOrder(12, rounds_left=3, target=100)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_the_page_is_whole_and_asks_for_nothing(page: str) -> None:
     for word in (
         "STROBE-RDS (White et al., 2015)",
         "decided by peerfront",
-        "chance of 100 people in all",
+        "Chance of the target of 100",
         "None were found",
     ):
         assert word in page
@@ -98,17 +100,18 @@ def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> Non
     named = text_of(page_of(a_fit(), *a_study(), ORDER, a_frontier(6), asked))
     assert set(re.findall(r"waiting-\d", named)) == set(a_frontier(6).ids)
     assert not re.search(r"person-\d|SECRET", named)
-    plan = named[named.index('id="plan"') : named.index('id="forecast"')]
-    assert "Coupon sheet" in plan
-    for room in ("Coupon numbers", "Date", "Initials", "Why", "Harbour study", "2026-03-02", "Round: 4"):
-        assert room in plan
-    assert "under 5" in plan  # groups too small to be described
-    assert "on the list that" in plan
+    sheet = named[named.index('class="handout') : named.index('id="appendix"')]
+    for room in ("Coupon sheet", "Coupon numbers", "Initials", "If asked", "Harbour study", "2026-03-02", "Round: 4"):
+        assert room in sheet
+    assert "As planned for this round." in sheet
+    assert "likely" not in sheet  # it is read beside the person
+    groups = named[named.index('id="groups"') : named.index('id="data"')]
+    assert "under 5" in groups  # groups too small to be described
 
 
 def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
     body = page[page.index("<body>") :]
-    places = [body.index(part) for part in ("<h1>Harbour study</h1>", "2026-03-02, round 4", 'id="plan"', 'id="data"')]
+    places = [body.index(part) for part in ("<h1>Harbour study</h1>", "2026-03-02, round 4", 'id="plan"', 'id="forecast"', 'id="data"')]
     assert places == sorted(places)
     assert [page.index(f"<h2>{heading}</h2>") for heading in HEADINGS] == sorted(
         page.index(f"<h2>{heading}</h2>") for heading in HEADINGS
@@ -117,6 +120,21 @@ def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
     assert "<h1>study</h1>" in unnamed  # after its file
     assert "The recruitment trees" not in unnamed
     assert '<p class="when">' not in unnamed
+
+
+def test_four_lines_come_first_and_the_rest_is_an_appendix() -> None:
+    order = PlanOrder(12, rounds_left=3, target=100)
+    report = study_report(a_fit(), *a_study(), order, settings=QUICK)
+    page = report_page(report)
+    main, appendix = text_of(page[page.index("<body>") :]).split('<div id="appendix"')
+    assert len(re.sub(r"<[^>]+>", " ", main).split()) <= 900
+    assert "What a paper has to disclose" in appendix
+    lines = re.findall(r"<li>(.*?)</li>", main[: main.index('id="forecast"')])
+    assert len(lines) <= 5
+    assert lines[0].startswith("Give out")
+    assert "about " in lines[0] or "under 5" in lines[0]  # people are counted to five
+    assert report.sheet is not None
+    assert lines[1] == str(report.sheet.lines()[1])  # the figures of the sheet
 
 
 def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
@@ -131,7 +149,7 @@ def test_problems_are_counted_and_not_told(tmp_path: Path) -> None:
     assert not re.search(r"person-\d|SECRET", page)
     assert "This file is not the one the model was fitted to" in page  # a warning, and the page all the same
     assert "There is no plan on this page" in page  # nobody's coupons are open
-    assert "nothing to forecast" in page
+    assert 'id="forecast"' not in page
 
 
 def test_another_schema_is_an_error() -> None:
@@ -215,7 +233,7 @@ def test_what_to_disclose_says_who_decides() -> None:
 # In a browser --------------------------------------------------------------------------------------------------------
 
 _FRAME = """<!doctype html><html><body style="margin:0">
-<iframe id="page" src="page.html" style="width:{width}px;height:900px;border:0"></iframe>
+<iframe id="page" src="page.html{place}" style="width:{width}px;height:900px;border:0"></iframe>
 <pre id="found">nothing</pre><script>
 document.getElementById("page").onload = () => {{
   const inside = document.getElementById("page").contentDocument;
@@ -232,13 +250,13 @@ document.getElementById("page").onload = () => {{
 </script></body></html>"""
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
+@pytest.mark.parametrize(("width", "place", "images"), [(1280, "", 1), (1280, "#fit", 6), (390, "#appendix", 6)])
+def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int, place: str, images: int) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium is installed here")
     (tmp_path / "page.html").write_text(page)
-    (tmp_path / "frame.html").write_text(_FRAME.format(width=width))
+    (tmp_path / "frame.html").write_text(_FRAME.format(width=width, place=place))
     quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
     ran = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *quiet,
@@ -251,7 +269,7 @@ def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int) -> None:
     found = json.loads(told[1].replace("&amp;", "&"))
     assert found["headings"] == list(HEADINGS)
     assert found["overflow"] <= 0, "the page is wider than the window"
-    assert (found["broken"], found["images"]) == (0, 6)
+    assert (found["broken"], found["images"]) == (0, images), "the appendix opens by a link into it"
     assert found["smallest"] > 250
     assert found["widest"] <= width, "a chart runs off the page"
     assert "CONSOLE" not in ran.stderr

@@ -29,7 +29,8 @@ from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
 from peerfront.words.language import Text, marked, percent, say, say_n, speaker
-from peerfront.words.outlook_words import policies_table
+from peerfront.words.outlook_words import doubt_lines, gain_lines, policies_table
+from peerfront.words.reason_words import spoken_reason
 from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
 from peerfront.words.sheet import sheet_lines
 from peerfront.words.story_phrases import story_phrase
@@ -133,13 +134,12 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
     sheet, plan = report.sheet, report.plan
     if sheet is None or plan is None:
         return None
-    columns = ["person", "coupons", "decided_by", "probability", "reason"]
     with_ids = report.settings.with_ids
     return {
-        "lines": sheet.lines() if with_ids else _published_lines(sheet, plan, natural=report.natural),
+        "lines": sheet_lines(sheet, every_warning=True) if with_ids else _published_lines(sheet, plan, natural=report.natural),
         "numbers": plan.numbers,
         "fields": list(plan.fields.items()),
-        "rows": sheet.table[columns].to_dict("records") if with_ids else [],
+        "rows": _handed_out(sheet) if with_ids else [],
     }
 
 
@@ -149,14 +149,22 @@ def _published_lines(sheet: CouponSheet, plan: PublishedPlan, *, natural: bool) 
     decision = say("Give out {coupons} coupons among {people} people on the list that was given.", **values)
     if natural:
         decision = say("Give out {coupons} coupons among {people} people of the file who wait for them.", **values)
-    return [decision, *sheet_lines(replace(sheet, notes=()))[1:]]
+    return [decision, *sheet_lines(replace(sheet, notes=()), every_warning=True)[1:]]
+
+
+def _handed_out(sheet: CouponSheet) -> list[tuple[str, int, Text]]:
+    """Person, coupons, and what can be said aloud if they ask."""
+    last, columns = sheet.rounds_left == 1, (sheet.table[name] for name in ("person", "coupons", "reason"))
+    rows = zip(*columns, strict=True)
+    return [(person, coupons, spoken_reason(reason, last=last)) for person, coupons, reason in rows]
 
 
 def _details(report: StudyReport) -> list[object]:
     """What plan and forecast rest on; without ids, that of the forecast alone."""
     if report.sheet is not None and report.settings.with_ids:
         return report.sheet.details()
-    return [] if report.outlook is None else report.outlook.details()
+    outlook = report.outlook
+    return [] if outlook is None else [*gain_lines(outlook), *doubt_lines(outlook), *outlook.details()]
 
 
 def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:

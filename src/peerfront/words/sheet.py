@@ -69,11 +69,14 @@ def page_footer() -> Text:
     return say("Holds participants' ids: keep it as you keep them.")
 
 
-def sheet_lines(sheet: CouponSheet) -> list[object]:
-    """What a coordinator reads first: what to do, what to expect, what could make it wrong, what to do next."""
+def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False) -> list[object]:
+    """What a coordinator reads first: what to do, what to expect, what could make it wrong, what to do next.
+
+    Of several warnings only the first is there, unless all are asked for.
+    """
     if sheet.certificate is None:
         return [text_of(each) for each in sheet.notes]
-    return [*main_lines(sheet), *_doubt(sheet), *_next(sheet)]
+    return [*main_lines(sheet), *_doubt(sheet, every_warning), *_next(sheet)]
 
 
 def sheet_details(sheet: CouponSheet) -> list[object]:
@@ -141,11 +144,11 @@ def _expected(sheet: CouponSheet) -> Text:
     return joined([expectation_line(outlook), *target_lines(outlook), so_far])
 
 
-def _doubt(sheet: CouponSheet) -> list[Text]:
+def _doubt(sheet: CouponSheet, every_warning: bool) -> list[Text]:
     """The one thing that could make it wrong: a warning, parts of the belief that differ, a rule that is as good."""
     warnings, outlook = warning_lines(sheet), sheet.outlook
     if warnings or outlook is None:
-        return first_warning(warnings)
+        return warnings if every_warning else first_warning(warnings)
     best = outlook.gains.best
     as_good = [gain_line(best)] if best is not None and best.verdict is not Verdict.MORE else []
     return [*doubt_lines(outlook), *as_good][:1]
