@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from peerfront.study.forecast import forecast
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit
-from peerfront.study.forecast import forecast
 from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Draw, ReasonCode
 from study.small_advice import a_fit, a_frontier, order

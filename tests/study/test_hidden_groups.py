@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.study.forecast import forecast
 
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import Study, summarise
@@ -17,7 +18,6 @@ from peerfront.foundation.covariates import Field
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import rounded_count
 from peerfront.study.findings import rounded_use
-from peerfront.study.forecast import forecast
 from peerfront.study.homophily import homophily_table
 from peerfront.study.orders import PlanOrder
 from peerfront.study.planning import plan_coupons

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from peerfront.study.forecast import PLAN, forecast
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
@@ -11,7 +12,6 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
 from peerfront.problem import rollout
 from peerfront.study.artifacts import Fit, load_fit
-from peerfront.study.forecast import PLAN, forecast
 from peerfront.study.orders import task_of
 from peerfront.study.planning import plan_coupons
 from peerfront.study.stories import SheetFirst, believed, planner_for, results_of

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from peerfront.study.forecast import PLAN, forecast
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.data.reading import read_frontier
@@ -12,7 +13,6 @@ from peerfront.data.schema_file import parse_schema
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
 from peerfront.models.finite_population import usual_sizes
 from peerfront.study.artifacts import Fit
-from peerfront.study.forecast import PLAN, forecast
 from peerfront.study.planning import plan_coupons
 from peerfront.study.population import PopulationFit, reachable_shares, read_population, with_population
 from study.small_advice import a_fit, a_frontier, order

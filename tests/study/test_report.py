@@ -111,7 +111,10 @@ def test_nobody_s_id_or_coupon_is_on_the_page_unless_asked_for(page: str) -> Non
 
 def test_it_begins_with_study_date_round_and_plan(page: str) -> None:
     body = page[page.index("<body>") :]
-    places = [body.index(part) for part in ("<h1>Harbour study</h1>", "2026-03-02, round 4", 'id="plan"', 'id="forecast"', 'id="data"')]
+    places = [
+        body.index(part)
+        for part in ("<h1>Harbour study</h1>", "2026-03-02, round 4", 'id="plan"', 'id="forecast"', 'id="data"')
+    ]
     assert places == sorted(places)
     assert [page.index(f"<h2>{heading}</h2>") for heading in HEADINGS] == sorted(
         page.index(f"<h2>{heading}</h2>") for heading in HEADINGS

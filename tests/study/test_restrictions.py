@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from peerfront.study.forecast import forecast
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.study.coupon_sheet import CouponSheet
-from peerfront.study.forecast import forecast
 from peerfront.study.orders import PlanOrder
 from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import ReasonCode

@@ -4,11 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from peerfront.study.forecast import Forecast, forecast
+from peerfront.words.forecast_words import gain_lines
+from study.test_date_forecast import made
 
 from peerfront.baselines.simple_rules import WhileTheyLast, threshold_rules
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import Rules
-from peerfront.study.forecast import Forecast, forecast
 from peerfront.study.rivals import (
     Gains,
     Lead,
@@ -19,9 +21,7 @@ from peerfront.study.rivals import (
     tuned_threshold,
     usual_rivals,
 )
-from peerfront.words.forecast_words import gain_lines
 from study.small_advice import a_fit, a_frontier, order
-from study.test_date_forecast import made
 
 
 def given(*pairs: tuple[int, int]) -> object:

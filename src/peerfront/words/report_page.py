@@ -136,7 +136,9 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
         return None
     with_ids = report.settings.with_ids
     return {
-        "lines": sheet_lines(sheet, every_warning=True) if with_ids else _published_lines(sheet, plan, natural=report.natural),
+        "lines": sheet_lines(sheet, every_warning=True)
+        if with_ids
+        else _published_lines(sheet, plan, natural=report.natural),
         "numbers": plan.numbers,
         "fields": list(plan.fields.items()),
         "rows": _handed_out(sheet) if with_ids else [],
