@@ -51,6 +51,7 @@ def forecast_command(
     at_least: options.AT_LEAST = None,
     strata: options.STRATA = None,
     randomise: options.RANDOMISE = 0.0,
+    spend: options.SPEND = None,
     episodes: options.EPISODES = None,
     seed: options.SEED = 0,
     details: options.DETAILS = False,
@@ -70,7 +71,7 @@ def forecast_command(
         budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
         rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, strata=strata,
         randomise=randomise, population=population, acquaintances=acquaintances, deadline=deadline or "",
-        target=target, interviews_per_week=interviews_per_week, seed=seed,
+        target=target, interviews_per_week=interviews_per_week, seed=seed, spend=spend,
     )  # fmt: skip
     fitted = load(model)
     people = people_in(model, fitted, frontier, study_file, sheet, left_column)
@@ -167,7 +168,10 @@ def report_command(
     learn_share: options.LEARN_SHARE = None,
     strata: options.STRATA = None,
     randomise: options.RANDOMISE = 0.0,
+    spend: options.SPEND = None,
     deadline: options.DEADLINE = None,
+    as_of: options.AS_OF = None,
+    interviews_per_week: options.INTERVIEWS = None,
     episodes: options.EPISODES = None,
     seed: options.SEED = 0,
     with_ids: Annotated[
@@ -185,7 +189,7 @@ def report_command(
         list[str] | None,
         text("FIELD", "Also estimate this column in the population, with diagnostics of the sample; repeatable."),
     ] = None,
-    population: Annotated[float | None, number("People in the population, for --outcome.")] = None,
+    population: options.POPULATION = None,
     decisions: Annotated[Path | None, text("FILE", "The decision log with people's strata, for --outcome.")] = None,
     study_name: options.STUDY = None,
     date: options.DATE = None,
@@ -201,9 +205,8 @@ def report_command(
     from peerfront.study.study_folder import study_of
     from peerfront.study.week_changes import read_running_study
 
-    if (population is not None or decisions is not None) and not outcome:
-        remedies = {name: Remedy(name) for name in ("population", "decisions", "outcome")}
-        raise SettingError("report.needs_outcome", **remedies)
+    if decisions is not None and not outcome:
+        raise SettingError("report.needs_outcome", decisions=Remedy("decisions"), outcome=Remedy("outcome"))
     heading = heading_of(study_name, date, round)
     claim(
         context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
@@ -215,14 +218,15 @@ def report_command(
         max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap, rounds_left=rounds_left,
         reserve=reserve, response=response, at_least=at_least, learn=learn,
         learn_share=learn_share, strata=strata, randomise=randomise, seed=seed, deadline=deadline or "", target=target,
+        spend=spend, interviews_per_week=interviews_per_week, population=population,
     )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_running_study(file, fitted.schema.reading, study_of(model))
     with shown_progress() as progress:
         fitted.report(
             study, people, order,
-            out=out, episodes=episodes, seed=seed, with_ids=with_ids,
+            out=out, episodes=episodes, seed=seed, with_ids=with_ids, as_of=as_of,
             with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
-            outcome=outcome or (), population=population, decisions=decisions, progress=progress,
+            outcome=outcome or (), decisions=decisions, progress=progress,
         )  # fmt: skip
     tell("Written: {file}.", file=out)

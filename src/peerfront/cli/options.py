@@ -127,6 +127,7 @@ DEADLINE = Annotated[
 INTERVIEWS = Annotated[float | None, number("With --study-file: interviews that can be held in a week; others queue.")]
 DETAILS = Annotated[bool, typer.Option("--details", help="Say everything: what it rests on, and how good it is.")]
 TARGET = Annotated[float | None, number("People wanted in all.")]
+SPEND = Annotated[float | None, number("Coupons to give out this round, exactly; otherwise the best number.")]
 POPULATION = Annotated[
     list[str] | None,
     number(

@@ -131,10 +131,7 @@ def plan_command(
     left_column: options.LEFT_COLUMN = None,
     strata: options.STRATA = None,
     randomise: options.RANDOMISE = 0.0,
-    spend: Annotated[
-        float | None,
-        number("Coupons to give out this round, exactly; otherwise the best number. The sheet says what that loses."),
-    ] = None,
+    spend: options.SPEND = None,
     seed: options.SEED = 0,
     details: options.DETAILS = False,
     out: Annotated[

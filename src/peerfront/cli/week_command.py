@@ -48,6 +48,11 @@ def week_command(
     ] = None,
     prior: options.PRIOR = None,
     prior_belief: options.PRIOR_BELIEF = None,
+    spend: options.SPEND = None,
+    rounds_left: options.ROUNDS_LEFT = None,
+    model: Annotated[
+        Path | None, text("PATH", "In the first week: a model that was fitted to this file, instead of a new fit.")
+    ] = None,
     refit: Annotated[str, text("WHEN", "Fit the model again: auto (if enough is new), always or never.")] = "auto",
     date: Annotated[str | None, text("DATE", "Day of the plan, such as 2026-03-02; otherwise today.")] = None,
     study: Annotated[str | None, text("NAME", "Name of the study, above its sheets.")] = None,
@@ -88,11 +93,11 @@ def week_command(
         "reserve": reserve, "response": response, "at_least": at_least, "interviews_per_week": interviews_per_week,
         "population": population, "strata": None if strata is None else (strata,), "randomise": randomise,
         "prior": None if prior is None else tuple(str(path.resolve()) for path in prior), "prior_belief": prior_belief,
-        "seed": seed,
+        "seed": seed, "spend": spend, "rounds_left": rounds_left,
     }  # fmt: skip
     day = None if date is None else calendar_day("--date", date)
     with shown_progress() as progress:
-        result = run_week(file, place, WeekRequest(day, refit, schema, study or "", given), progress)
+        result = run_week(file, place, WeekRequest(day, refit, schema, model, study or "", given), progress)
     _show(result, details=details)
 
 

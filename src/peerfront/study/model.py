@@ -149,8 +149,8 @@ class Model:
         forecast_before: Path | str | None = None,
         backtest: Path | str | None = None,
         outcome: str | Sequence[str] = (),
-        population: float | None = None,
         decisions: Path | str | None = None,
+        as_of: str | None = None,
         progress: ShowProgress = False,
         **limits: Any,
     ) -> str:
@@ -160,7 +160,8 @@ class Model:
         coupon sheet; otherwise nobody's id is on the page. Without `with_trees` the recruitment trees are not drawn.
         `heading` says study, date and round. `forecast_before` is the folder of an earlier forecast by date, `backtest`
         that of a back-test: the page shows how they fared. `outcome` names columns to estimate, with diagnostics of the
-        sample; `population` and `decisions` are those of `estimate`. `budget` and `limits` as in `plan`.
+        sample; `decisions` are those of `estimate`. `as_of` is the day of plan and forecast; `budget` and `limits` as
+        in `plan`.
 
         >>> page = model.report(study, study.waiting, episodes=20, heading=pf.Heading("Harbour study"))
         >>> "<h1>Harbour study</h1>" in page
@@ -168,9 +169,11 @@ class Model:
         """
         from peerfront.foundation.files import write_text
         from peerfront.study.outlook import STUDIES
+        from peerfront.study.population import population_total
         from peerfront.study.report import ReportSettings, study_report
         from peerfront.study.report_calendar import read_earlier_backtest, read_earlier_forecast
 
+        order = self._order(budget, limits)
         settings = ReportSettings(
             STUDIES if episodes is None else episodes,  # type: ignore[arg-type] # checked there, as are the others
             seed,
@@ -178,10 +181,10 @@ class Model:
             with_trees,
             heading or Heading(),
             (outcome,) if isinstance(outcome, str) else tuple(outcome),
-            population,  # type: ignore[arg-type]
+            population_total(order, self.fit.schema),
             None if decisions is None else Path(decisions),
+            as_of,
         )
-        order = self._order(budget, limits)
         people = None if frontier is None else self.frontier(frontier)
         checked = study if isinstance(study, Study) else read_running_study(study, self.schema.reading)
         before = None if forecast_before is None else read_earlier_forecast(Path(forecast_before))

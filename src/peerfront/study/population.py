@@ -87,6 +87,11 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
     )
 
 
+def population_total(order: PlanOrder, schema: Schema) -> int | None:
+    """People in the order's population; None if the order has none."""
+    return sum(_read(text, schema).size for text in order.population) or None
+
+
 def _network_sizes(fit: Fit, order: PlanOrder) -> tuple[int, ...]:
     """Network sizes: as the order says, as in the study, or a usual one."""
     if order.acquaintances is not None:

@@ -69,6 +69,8 @@ class ReportSettings:
     """People in the population, if that is known; for the estimates."""
     decisions: Path | None = None
     """The decision log with people's strata; without it, strata are formed by the coupons issued."""
+    as_of: str | None = None
+    """The day of plan and forecast; None: the last date of the file."""
 
     def __post_init__(self) -> None:
         check_fields(
@@ -152,9 +154,10 @@ def study_report(
         raise DataFileError("report.another_schema", file=study.source)
     schema.check_columns(study)
     history, summary = history_of(study, schema, _exposure(fit, study)), summarise(study)
-    people = frontier_of(study, schema) if frontier is None else frontier
+    seen = study if settings.as_of is None else study.as_of(settings.as_of)
+    people = frontier_of(seen, schema) if frontier is None else frontier
     sheet, outlook = None, None
-    standing, times, by_rounds_because = standing_today(fit, study, schema)
+    standing, times, by_rounds_because = standing_today(fit, seen, schema)
     if frontier is not None:
         standing, times = Standing.by_rounds(frontier, len(study)), AT_ONCE
     if len(people):

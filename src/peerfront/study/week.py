@@ -40,7 +40,7 @@ from peerfront.study.week_changes import (
     snapshot,
     with_hand_outs,
 )
-from peerfront.study.week_model import ModelChoice, model_of_week
+from peerfront.study.week_model import ModelChoice, given_model, model_of_week
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 
 MODEL = "model"
@@ -117,6 +117,8 @@ class WeekRequest:
     refit: str = "auto"
     schema: Path | None = None
     """How the file is read; kept in the study's folder from then on."""
+    model: Path | None = None
+    """Folder of a model of this file, to begin with in the first week; None: it is fitted."""
     study: str = ""
     """Name of the study, above its sheets."""
     given: Mapping[str, Any] | None = None
@@ -168,7 +170,10 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         _check_file(kept, study.source, digest, last_date, changes, len(before))
     coupons = coupons_left(kept, study, order.budget)
     left = coupons.left
-    choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
+    if last is None and request.model is not None:
+        choice = given_model(request.model, study, day)
+    else:
+        choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
     number = 1 if last is None else last.number + 1
     looking, waits = part_of(progress, 0.8, 1.0), waiting_people(study)[0]
     plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)

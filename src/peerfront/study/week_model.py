@@ -107,6 +107,16 @@ def model_of_week(
     return kept_or_refitted(earlier, study, schema, order, left, day, refit, progress, planned=planned)
 
 
+def given_model(folder: Path, study: Study, day: date) -> ModelChoice:
+    """The model that a study begins with, fitted to its file before the first week."""
+    now = _data_of(study, day)
+    return ModelChoice(load(folder), True, "", replace(now, chosen_at=now.holders))
+
+
+def _data_of(study: Study, day: date) -> FittedTo:
+    return FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
+
+
 def _planned(weeks: Iterable[Week]) -> dict[str, int]:
     """The numbers of coupons on the sheets of some weeks, by id."""
     return {str(entry["person"]): int(entry["planned"]) for week in weeks for entry in week.decisions}
@@ -128,7 +138,7 @@ def kept_or_refitted(
 ) -> ModelChoice:
     """Keep the earlier model, or refit if there are enough new data; `rounds` is how far a new model plans ahead."""
     one_of(note("week.refit"), refit, REFIT)
-    now = FittedTo(day.isoformat(), int((study.issued > 0).sum()), int(study.recruits.sum()))
+    now = _data_of(study, day)
     before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
     if earlier is not None:
         needed = left - order.reserve > earlier.model.fit.planner.budget

@@ -28,7 +28,7 @@ from peerfront.foundation.spreadsheets import csv_text
 from peerfront.gfp.lottery import person_luck
 from peerfront.models.belief.prior import Prior, prior_belief
 from peerfront.problem import Frontier
-from peerfront.problem.state import MOST_COUPONS
+from peerfront.problem.state import MOST_COUPONS, MOST_ROUNDS_LEFT
 from peerfront.study.advice import advise
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.decisions import BY_LOT
@@ -75,6 +75,10 @@ class WeekOrder:
     """People in the population, as in `PlanOrder`; empty if it is not known."""
     strata: tuple[str, ...] = ()
     """The only fields by which coupons may differ, as in `PlanOrder`."""
+    spend: int | None = None
+    """Coupons to give out in this week, exactly; None: the best number. Not kept for the next week."""
+    rounds_left: int | None = None
+    """Rounds left, this week included, if there is no deadline; None: as the model. Not kept for the next week."""
     randomise: float = 0.0
     """The least chance that everybody has of each allowed number."""
     prior: tuple[str, ...] = ()
@@ -99,6 +103,8 @@ class WeekOrder:
             interviews_per_week=optional(positive),
             population=_texts,
             strata=_texts,
+            spend=optional(at_least(0, MOST_COUPONS)),
+            rounds_left=optional(at_least(0, MOST_ROUNDS_LEFT)),
             prior=_texts,
             prior_belief=prior_belief,
             randomise=between(0.0, 0.5),
@@ -109,8 +115,9 @@ class WeekOrder:
             raise SettingError("orders.least_above_most", least=self.min_per_person, most=most)
 
     def changed(self, **given: Any) -> "WeekOrder":
-        """The order with this week's changes; None leaves a field unchanged."""
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        """The order with this week's changes; None leaves a field unchanged, unless it is for one week only."""
+        changes = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **{"spend": None, "rounds_left": None, **changes})
 
     @classmethod
     def from_log(cls, entry: dict[str, Any]) -> "WeekOrder":
@@ -153,6 +160,8 @@ class WeekOrder:
             population=self.population,
             strata=self.strata,
             randomise=self.randomise,
+            spend=self.spend,
+            rounds_left=self.rounds_left,
             deadline=self.deadline if with_deadline else "",
             target=self.target,
             interviews_per_week=self.interviews_per_week,

@@ -14,16 +14,16 @@ Choices = Mapping[str, Any]
 
 FILES, SCHEMA, WAITING, CHECKED, MODEL = "files", "schema.toml", "waiting.csv", "checked", "model"
 SHEET, WORKBOOK, PDF = "sheet.csv", "sheet.xlsx", "sheet.pdf"
-FORECAST, BY_DATE, ESTIMATES, REPORT = "forecast", "forecast-by-date", "estimates", "report.html"
+FORECAST, ESTIMATES, REPORT = "forecast", "estimates", "report.html"
 EXAMPLE = f"{FILES}/example"
 
 _ORDER = {
     "budget": None, "max_per_person": None, "min_per_person": 0, "round_cap": None, "rounds_left": None, "reserve": 0,
-    "response": "average", "strata": None, "randomise": 0.0,
+    "response": "average", "strata": None, "randomise": 0.0, "at_least": None, "spend": None, "deadline": None,
+    "target": None, "interviews_per_week": None, "population": None, "seed": 0,
 }  # fmt: skip
-"""What sheet, forecast and report are ordered with, and what commands take if nothing is given."""
+"""The order of sheet, forecast and report, and what commands take if nothing is given."""
 _HEADING = dict.fromkeys(("study", "date", "round"))
-_EPISODES = {"episodes": 1000}
 
 
 def commands_of(work: str, choices: Choices, language: str = "") -> tuple[Command, ...]:
@@ -41,8 +41,8 @@ def command_line(command: Command) -> str:
 
 
 def order_options(choices: Choices) -> Command:
-    """The options that sheet, forecast and report share."""
-    return _options(choices, _ORDER)
+    """The options of an order, and the day on which the study is seen."""
+    return _options(choices, {**_ORDER, "as_of": None})
 
 
 def _read(choices: Choices) -> tuple[Command, ...]:
@@ -66,20 +66,15 @@ def _fit(choices: Choices) -> tuple[Command, ...]:
 
 
 def _plan(choices: Choices) -> tuple[Command, ...]:
-    options = {**_ORDER, "at_least": None, "spend": None, "seed": 0, **_HEADING}
+    """The sheet, and what to expect of it: `forecast` simulates what `plan` plans."""
+    people: Command = ("--study-file", str(choices["file"]))
+    if choices.get("waiting"):
+        people = (str(choices["waiting"]), *_option("already", choices.get("already")))
+    ordered = (*people, *order_options(choices))
     outputs = ("--out", SHEET, "--out", WORKBOOK, "--out", PDF, "--overwrite")
-    return (("plan", MODEL, str(choices["waiting"]), *_options(choices, options), *outputs),)
-
-
-def _forecast(choices: Choices) -> tuple[Command, ...]:
-    start = ("forecast", MODEL, str(choices["waiting"]), *order_options(choices["order"]))
-    return ((*start, *_options(choices, {"target": None, "already": 0, **_EPISODES}), *_to(FORECAST)),)
-
-
-def _forecast_by_date(choices: Choices) -> tuple[Command, ...]:
-    options = {"until": None, "target": None, "interviews_per_week": None, **_EPISODES}
-    start = ("forecast", MODEL, "--study", str(choices["file"]), *order_options(choices["order"]))
-    return ((*start, *_options(choices, options), *_to(BY_DATE)),)
+    plan = ("plan", MODEL, *ordered, *_options(choices, _HEADING), *outputs)
+    forecast = ("forecast", MODEL, *ordered, *_to(FORECAST))
+    return (plan, forecast) if choices.get("ahead", True) else (plan,)
 
 
 def _estimate(choices: Choices) -> tuple[Command, ...]:
@@ -90,12 +85,12 @@ def _estimate(choices: Choices) -> tuple[Command, ...]:
 
 
 def _report(choices: Choices) -> tuple[Command, ...]:
-    order = {**choices["order"], "date": choices.get("date")}
-    own = {"target": None, "outcome": None, "with_ids": False, "without_trees": False, **_EPISODES}
+    order, own = choices["order"], {"outcome": None, "with_ids": False, "without_trees": False}
     return (
         (
-            *("report", MODEL, str(choices["file"]), *_option("frontier", choices.get("waiting"))),
-            *_options(order, {**_ORDER, "at_least": None, **_HEADING}),
+            *("report", MODEL, str(choices["file"]), *_option("frontier", order.get("waiting"))),
+            *order_options(order),
+            *_options(order, _HEADING),
             *_options(choices, own),
             *_to(REPORT),
         ),
@@ -103,12 +98,10 @@ def _report(choices: Choices) -> tuple[Command, ...]:
 
 
 def _week(choices: Choices) -> tuple[Command, ...]:
-    names = (
-        "budget", "more_coupons", "deadline", "target", "valid_days", "max_per_person", "min_per_person", "week_cap",
-        "reserve", "interviews_per_week", "study", "date",
-    )  # fmt: skip
-    options = {**dict.fromkeys(names), "refit": "auto"}
-    return (("week", str(choices["file"]), "--folder", ".", *_options(choices, options)),)
+    own = ("week_cap", "more_coupons", "valid_days", "study", "date", "model")
+    names = dict.fromkeys((*(name for name in _ORDER if name != "round_cap"), *own))  # 0 may change last week's order
+    given = {**choices, "week_cap": choices.get("round_cap")}
+    return (("week", str(choices["file"]), "--folder", ".", *_options(given, {**names, "refit": "auto"})),)
 
 
 def _undo_week(choices: Choices) -> tuple[Command, ...]:
@@ -119,8 +112,6 @@ _COMMANDS = {
     "read": _read,
     "fit": _fit,
     "plan": _plan,
-    "forecast": _forecast,
-    "forecast_by_date": _forecast_by_date,
     "estimate": _estimate,
     "report": _report,
     "week": _week,

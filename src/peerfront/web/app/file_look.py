@@ -15,6 +15,7 @@ import pandas as pd
 from peerfront.data.columns.column_findings import is_sensitive, vetted
 from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
+from peerfront.data.read.dates import date_text
 from peerfront.data.read.listing import guess_columns
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.read.recognition import recognised, suggested_columns
@@ -148,6 +149,7 @@ def _contents(study: Study, summary: Summary, guess: Guess) -> dict[str, Any]:
         "roles": {role: list(names) for role, names in study.columns.items()},
         "people": len(study),
         "waiting": len(study.waiting),
+        "day": None if study.day is None or study.numbered_days else date_text(study.day),
         "verdict": verdict(summary),
         "sections": [vars(section) for section in sections[:-1]],  # the last one is on the page of the columns
         "outcomes": _fit_for(outcome_of, study),

@@ -107,16 +107,24 @@ class FitForm(StepForm):
 
 
 class OrderForm(StepForm):
-    """The order of this round's sheet."""
+    """The order: what sheet, forecast, report and the first week are planned with."""
 
-    rarely = ("reserve", "rounds_left", "round_cap", "response", "strata", "randomise", "seed", "study", "round")
+    rarely: Sequence[str] = (
+        "round_cap", "rounds_left", "reserve", "interviews_per_week", "population", "response", "strata", "randomise",
+        "seed", "study", "round",
+    )  # fmt: skip
 
     budget = _number(_("Coupons left"), 0, _("For this round and all later ones."), required=True)
-    min_per_person = _number(_("Fewest coupons for everybody"), 0)
+    date = _date(_("Day of the hand-out"), required=True)
+    deadline = _date(_("Last day of the study"), _("If the file has dates; otherwise rounds are counted."))
+    target = _number(_("People wanted in all"), 1, _("The target of the study, people who took part already included."))
     max_per_person = _number(_("Most coupons for one person"), 1)
+    min_per_person = _number(_("Fewest coupons for everybody"), 0)
     round_cap = _number(_("Most coupons in one round"), 0)
     rounds_left = _number(_("Rounds left, this one included"), 0)
     reserve = _number(_("Coupons to keep back for good"), 0)
+    interviews_per_week = _decimal(_("Interviews that can be held in a week"), 0.1)
+    population = _number(_("People in the population"), 1, _("If it may run out."))
     response = _choice(_("What a coupon is believed to do"), _STORIES)
     strata = _choice(
         _("Let coupons differ only between groups of"),
@@ -125,10 +133,9 @@ class OrderForm(StepForm):
     randomise = _decimal(
         _("Chance that everybody has of each number, at least"), 0, 0.5, _("Such as 0.1; 0 for no random numbers.")
     )
-    study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
-    date = _date(_("Day of the hand-out"), required=True)
-    round = _number(_("Which round this is"), 1)
     seed = _number(_("Seed of lots and random numbers"), 0, _("The same seed draws the same lots."))
+    study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
+    round = _number(_("Which round this is"), 1)
 
     def __init__(self, *arguments: Any, groups: Mapping[str, Sequence[str]], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -169,16 +176,16 @@ class OrderForm(StepForm):
         return {**cleaned, "at_least": floors}
 
 
-class ForecastForm(StepForm):
-    """The settings of a forecast."""
-
-    rarely = ("already", "interviews_per_week", "episodes")
-
-    target = _number(_("People wanted in all"), 1, _("The target of the study, people who took part already included."))
-    already = _number(_("People who have taken part"), 0, _("Otherwise as many as in the file."))
-    until = _date(_("Last day of the study"), _("For a forecast by date, with open coupons; otherwise by rounds."))
-    interviews_per_week = _decimal(_("Interviews that can be held in a week"), 0.1)
-    episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
+def order_facts(order: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """An order in the words of its form: labels and values of what was entered."""
+    labels = {name: field.label for name, field in OrderForm.base_fields.items()}
+    labels |= {"at_least": _("Floors for groups"), "spend": _("Coupons to give out this round, as you chose")}
+    shown = {**order, "response": dict(_STORIES[1:]).get(order.get("response", ""))}
+    return [
+        (label, ", ".join(shown[name]) if isinstance(shown[name], list) else shown[name])
+        for name, label in labels.items()
+        if shown.get(name) not in (*_USUAL, 0)
+    ]
 
 
 class EstimatesForm(StepForm):
@@ -203,19 +210,16 @@ class EstimatesForm(StepForm):
 
 
 class ReportForm(StepForm):
-    """The contents of the report."""
+    """The contents of the report, beside the order."""
 
-    rarely = ("outcome", "without_trees", "episodes")
+    rarely = ("outcome", "without_trees")
 
-    target = _number(_("People wanted in all"), 1)
-    date = _date(_("Date of the report"), required=True)
     with_ids = _yes(
         _("Show the coupon sheet with participants' ids"),
         _("Without it, no id is on the page, and it can be sent to others."),
     )
     without_trees = _yes(_("Do not draw who recruited whom"))
     outcome = _several(_("Also estimate"))
-    episodes = _number(_("Simulated studies"), 20, _("1,000 usually; fewer are quicker and rougher."))
 
     def __init__(self, *arguments: Any, outcomes: Sequence[str], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -224,41 +228,31 @@ class ReportForm(StepForm):
             del self.fields["outcome"]
 
 
-class WeekForm(StepForm):
-    """A week of the running study; from the second week on only changes are entered."""
+class WeekForm(OrderForm):
+    """A week of the running study: the order of the sheet, of which later weeks enter only changes."""
 
-    rarely = (
-        "target", "valid_days", "max_per_person", "min_per_person", "week_cap", "reserve", "interviews_per_week",
-        "refit", "study",
-    )  # fmt: skip
+    rarely = (*OrderForm.rarely, "spend", "valid_days", "refit")
+    field_order = ("study_file", "more_coupons", *OrderForm.base_fields)
 
     study_file = _upload(
         _("This week's file"),
         _("The study's file as it is today. Without one, the file of the first step is taken."),
         required=False,
     )
-    budget = _number(_("Coupons left"), 0, _("Later weeks count on from the file."), required=True)
     more_coupons = _number(_("Coupons added since last week"), 0)
-    date = _date(_("Day of the hand-out"), required=True)
-    deadline = _date(_("Last day of the study"))
-    target = _number(_("People wanted in all"), 1)
+    spend = _number(_("Coupons to give out this round"), 0, _("Otherwise the best number."))
     valid_days = _number(_("Days until a coupon expires"), 1)
-    max_per_person = _number(_("Most coupons for one person"), 1)
-    min_per_person = _number(_("Fewest coupons for everybody"), 0)
-    week_cap = _number(_("Most coupons in one week"), 0)
-    reserve = _number(_("Coupons to keep back for good"), 0)
-    interviews_per_week = _decimal(_("Interviews that can be held in a week"), 0.1)
     refit = _choice(
         _("Fit the model again"), [("auto", _("If enough is new")), ("always", _("Always")), ("never", _("Never"))]
     )
-    study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
 
     def __init__(self, *arguments: Any, first: bool, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        del self.fields["more_coupons" if first else "budget"]
+        for name in ("more_coupons" if first else "budget", "round"):
+            del self.fields[name]
 
 
-STEP_FORMS = (WeekForm, ReportForm, EstimatesForm, ForecastForm, OrderForm, FitForm)
+STEP_FORMS = (WeekForm, ReportForm, EstimatesForm, OrderForm, FitForm)
 
 
 def _named(names: Iterable[str]) -> list[tuple[str, str]]:

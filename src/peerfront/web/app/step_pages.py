@@ -10,37 +10,38 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.messages import Message
-from peerfront.web.app.app_folder import STATE, AppFolder
+from peerfront.web.app.app_folder import STATE
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder
 from peerfront.web.app.step_forms import (
     EstimatesForm,
     FitForm,
-    ForecastForm,
     OrderForm,
     ReportForm,
     UploadForm,
     WeekForm,
+    order_facts,
 )
 from peerfront.web.app.study_steps import (
+    current_order,
     go_first,
     is_busy,
     nobody_waits,
-    sheet_order,
     start,
     state_of,
     step_context,
     step_form,
     waiting_file,
 )
-from peerfront.words.commands import BY_DATE, FORECAST, MODEL, SCHEMA, WAITING
+from peerfront.words.commands import MODEL, SCHEMA
 
 _WIDTH, _HEIGHT, _EDGE = 640, 150, 8  # of the picture of the curve
 _USUAL_ROUNDS = 5
+_OLD_FILE = 60  # days since a file's last date, after which the hand-out is not assumed to be today
 _LONGEST_NUMBER = 9  # digits of a number of coupons
 _FILES = (
     ("sheet.xlsx", gettext_lazy("Excel, to print and fill in")),
@@ -69,9 +70,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the sheet is planned with it."))
-    form = step_form(request, OrderForm, _usual_order(folder.choices), groups=used_groups())
-    if form.is_bound and nobody_waits():
-        form.add_error(None, _("Nobody waits for coupons, so no sheet can be made yet."))
+    form = step_form(request, OrderForm, _usual_order(), groups=used_groups())
     if form.is_valid():
         return _plan(request, form.entries)
     context = step_context("sheet", form)
@@ -80,7 +79,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     if by == "person":
         people = sorted(people, key=lambda row: str(row["person"]))
     spend = sum(row["coupons"] for row in people)
-    order = sheet_order(folder)  # the existing sheet's order; the form may hold a refused one
+    order = current_order(folder)  # the existing sheet's order; the form may hold a refused one
     return render(
         request,
         "app/sheet.html",
@@ -89,41 +88,52 @@ def sheet(request: HttpRequest) -> HttpResponse:
             "people": people,
             "by": by,
             "spend": spend,
-            "getting": sum(row["coupons"] > 0 for row in people),
-            "expected": sum(row["expected_now"] for row in people),
-            "left": max(int(order.get("budget") or 0) - spend, 0),
+            "day": order.get("date"),
+            "least": least_of(order, context["result"].get("outlook")),
             "curve": curve_of(context["result"].get("curve", ()), spend),
             "asked": order.get("spend"),
             "number_is_drawn": bool(order.get("strata") or order.get("randomise")),
             "waiting": waiting_file(),
             "nobody_waits": nobody_waits(),
-            "own_waiting": waiting_file() != WAITING,
         },
     )
 
 
+def least_of(order: Mapping[str, Any], outlook: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Whether everybody gets at least one coupon, and the people to expect with and without that, where it is known."""
+    given, choices, own = bool(order.get("min_per_person")), {}, None
+    if outlook is not None and not order.get("at_least"):
+        choices, own = outlook["choices"], outlook["plan"]["recruits"]
+    free, each = choices.get("choices.without_limits"), choices.get("choices.at_least_one")
+    return {"given": given, "each": own if given else each, "free": free if given else own}
+
+
 def _plan(request: HttpRequest, order: dict[str, Any]) -> HttpResponse:
-    waiting = waiting_file()
-    if waiting == WAITING and not state_of(app_folder(), "file").done:  # the people who wait come from another file
+    folder = app_folder()
+    waiting, contents = waiting_file(), folder.contents
+    if not state_of(folder, "file").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
-    app_folder().choose(plan=order)
-    return start(request, Order("sheet", "plan", {"waiting": waiting, **order}, (MODEL, waiting)))
+    folder.choose(plan=order)
+    file = str(folder.choices["file"])
+    of_list = {"waiting": waiting, "already": contents["people"]}
+    seen = of_list if waiting else {"as_of": order["date"]} if contents.get("day") else {}
+    return start(request, Order("sheet", "plan", {"file": file, **seen, **order}, (MODEL, file, waiting)))
 
 
 @require_POST
-def spend(request: HttpRequest) -> HttpResponse:
-    """Make the sheet for another number of coupons this round, or again for the best one."""
-    order = sheet_order(app_folder())
-    order.pop("spend", None)
+def change(request: HttpRequest) -> HttpResponse:
+    """Plan again with one thing changed: another number of coupons this round or the best, or at least one each."""
+    order = current_order(app_folder())  # of the sheet that is shown; the form may hold a refused one
+    order = {name: value for name, value in order.items() if name in (*OrderForm.base_fields, "at_least")}
     wanted = request.POST.get("spend", "")
-    if "best" not in request.POST:
+    if "least" in request.POST:
+        order["min_per_person"] = int("each" in request.POST)
+    elif "best" not in request.POST:
         if not wanted.isdecimal() or len(wanted) > _LONGEST_NUMBER:
             messages.error(request, _("Choose a whole number of coupons."))
             return redirect("sheet")
         order["spend"] = int(wanted)
-    if not app_folder().outcome("sheet").get("choices"):
-        return redirect("sheet")
-    return _plan(request, order)
+    return _plan(request, order) if "budget" in order else redirect("sheet")
 
 
 @require_POST
@@ -151,10 +161,18 @@ def used_groups() -> dict[str, list[str]]:
     return {each["name"]: each["categories"] for each in fields if each["used"]}
 
 
-def _usual_order(choices: dict[str, Any]) -> dict[str, Any]:
+def _usual_order() -> dict[str, Any]:
+    choices = app_folder().choices
     fitted = choices.get("fit", {})
     usual = {name: fitted[name] for name in ("budget", "max_per_person", "round_cap") if name in fitted}
-    return {"date": date.today().isoformat(), **usual, **choices.get("plan", {})}
+    return {"date": _usual_day(), **usual, **choices.get("plan", {})}
+
+
+def _usual_day() -> str:
+    """Today, or the last date of a file that is old."""
+    today, last = date.today(), str(app_folder().contents.get("day") or "")
+    is_old = last and (today - date.fromisoformat(last)).days > _OLD_FILE
+    return last if is_old else today.isoformat()
 
 
 def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -189,33 +207,18 @@ def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> dict[str, Any] | 
 # The outlook ----------------------------------------------------------------------------------------------------------
 
 
-@require_http_methods(["GET", "POST"])
+@require_GET
 def forecast(request: HttpRequest) -> HttpResponse:
+    """Show what to expect of the current sheet; there is nothing to choose here."""
     folder = app_folder()
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the forecast is simulated with it."))
-    form = step_form(request, ForecastForm, folder.choices.get("forecast", {}))
-    if form.is_valid() and nobody_waits() and not form.cleaned_data.get("until"):
-        words = _("Nobody waits for coupons. Give a last day: the forecast then counts on the coupons that are open.")
-        form.add_error("until", words)
-    if form.is_valid():
-        folder.choose(forecast=form.entries)
-        return start(request, _forecast_order(folder, form.entries))
-    context = step_context("forecast", form)
-    context |= {
-        "place": BY_DATE if context["result"].get("by_date") else FORECAST,
-        "has_target": "target" in context["outcome"].get("choices", {}),
-        "without_floors": bool(sheet_order(folder).get("at_least")),
-    }
-    return render(request, "app/forecast.html", context)
-
-
-def _forecast_order(folder: AppFolder, entries: dict[str, Any]) -> Order:
-    order, file, waiting = sheet_order(folder), str(folder.choices["file"]), waiting_file()
-    if entries.get("until"):
-        return Order("forecast", "forecast_by_date", {"file": file, "order": order, **entries}, (MODEL, file))
-    already = {"already": int(folder.contents.get("people", 0))} if entries.get("target") else {}
-    return Order("forecast", "forecast", {"waiting": waiting, "order": order, **already, **entries}, (MODEL, waiting))
+    order = current_order(folder)
+    if not order and step_context("sheet")["running"] is False:
+        return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
+    context = step_context("forecast")
+    outlook = context["result"].get("outlook")
+    return render(request, "app/forecast.html", {**context, "outlook": outlook, "order": order_facts(order)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -247,16 +250,17 @@ def report(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the report is about it."))
-    choices = folder.choices
-    today = {"date": date.today().isoformat(), "target": choices.get("forecast", {}).get("target")}
-    usual = {**today, **choices.get("report", {})}
-    form = step_form(request, ReportForm, usual, outcomes=folder.contents.get("outcomes", []))
+    choices, order = folder.choices, current_order(folder)
+    if not order:
+        return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
+    form = step_form(request, ReportForm, choices.get("report", {}), outcomes=folder.contents.get("outcomes", []))
     if form.is_valid():
         folder.choose(report=form.entries)
-        file, waiting = str(choices["file"]), "" if nobody_waits() else waiting_file()
-        ordered = {"file": file, "waiting": waiting, "order": sheet_order(folder), **form.entries}
-        return start(request, Order("report", "report", ordered, (MODEL, file, waiting_file())))
-    return render(request, "app/report.html", step_context("report", form))
+        file, waiting = str(choices["file"]), str(order.get("waiting", ""))
+        return start(
+            request, Order("report", "report", {"file": file, "order": order, **form.entries}, (MODEL, file, waiting))
+        )
+    return render(request, "app/report.html", {**step_context("report", form), "order": order_facts(order)})
 
 
 # Week by week -------------------------------------------------------------------------------------------------------
@@ -268,8 +272,8 @@ def week(request: HttpRequest) -> HttpResponse:
     choices = folder.choices
     weeks, fault = _weeks()
     last = weeks[-1] if weeks else None
-    usual = _usual_week(choices) if last is None else _as_last_week(last)
-    form = step_form(request, WeekForm, usual, first=last is None)
+    usual = _usual_week() if last is None else _as_last_week(last)
+    form = step_form(request, WeekForm, usual, first=last is None, groups=used_groups())
     if form.is_valid():
         entries = form.entries
         upload = entries.pop("study_file", None)
@@ -278,7 +282,9 @@ def week(request: HttpRequest) -> HttpResponse:
             messages.error(request, _("Choose this week's file."))
             return redirect("week")
         folder.choose(week={name: value for name, value in entries.items() if name not in _OF_ONE_WEEK})
-        return start(request, Order("week", "week", {"file": file, **entries}))
+        fitted = folder.outcome("fit").get("choices", {}).get("file") == file and state_of(folder, "fit")
+        model = {"model": MODEL} if last is None and fitted and fitted.done and not fitted.outdated else {}
+        return start(request, Order("week", "week", {"file": file, **entries, **model}))
     context = {**step_context("week", form), "weeks": weeks[::-1], "fault": fault, "first": last is None, "last": last}
     return render(request, "app/week.html", context if last is None else {**context, **_week_context(last["folder"])})
 
@@ -325,27 +331,22 @@ def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
     return weeks, None
 
 
-def _usual_week(choices: dict[str, Any]) -> dict[str, Any]:
-    order = sheet_order(app_folder())
-    usual = {name: order[name] for name in ("budget", "max_per_person", "min_per_person", "study") if order.get(name)}
-    forecast = {
-        "deadline": choices.get("forecast", {}).get("until"),
-        "target": choices.get("forecast", {}).get("target"),
-    }
-    valid = {"valid_days": choices.get("reading", {}).get("valid_days")}
-    return {"date": date.today().isoformat(), **usual, **forecast, **valid, **choices.get("week", {})}
+def _usual_week() -> dict[str, Any]:
+    choices = app_folder().choices
+    return {**_usual_order(), "valid_days": choices.get("reading", {}).get("valid_days"), **choices.get("week", {})}
 
 
 def _as_last_week(last: dict[str, Any]) -> dict[str, Any]:
     """The standing order from the log, which applies unless something else is entered."""
-    order = {**last["order"], "week_cap": last["order"].get("round_cap"), "study": last.get("study")}
-    return {**{name: value for name, value in order.items() if value}, "date": date.today().isoformat()}
+    order = {**last["order"], "study": last.get("study"), "spend": None, "rounds_left": None}
+    order |= {name: "+".join(order.get(name) or ()) for name in ("strata", "population")}
+    return {**{name: value for name, value in order.items() if value}, "date": _usual_day()}
 
 
 pages = [
     path("fit/", fit, name="fit"),
     path("sheet/", sheet, name="sheet"),
-    path("sheet/spend/", spend, name="spend"),
+    path("sheet/change/", change, name="change"),
     path("sheet/waiting/", waiting, name="waiting"),
     path("forecast/", forecast, name="forecast"),
     path("estimates/", estimates, name="estimates"),

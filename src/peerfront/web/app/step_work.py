@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
+    from peerfront.study.outlook import Outlook
 
 Choices = Mapping[str, Any]
 Result = dict[str, Any]
@@ -105,37 +106,51 @@ def fit(choices: Choices, progress: Progress) -> Result:
 
 
 def plan(choices: Choices, progress: Progress) -> Result:
-    """Make this round's coupon sheet."""
-    from peerfront.study.model import load
-
-    files = [Path(name) for name in (commands.SHEET, commands.WORKBOOK, commands.PDF)]
-    waiting = Path(choices["waiting"])
-    with _outputs(dict.fromkeys((*files, result_files.curve_file(files[0])), ()), MODEL, waiting):
-        order, heading = _order(choices), _heading(choices)
-        fitted = load(MODEL)
-        sheet = fitted.plan(fitted.frontier(waiting), order)
-        for file in files:
-            result_files.write_sheet(file, sheet, heading)
-    return {"lines": sheet.lines(), "people": _people(sheet.table), "curve": _rows(sheet.curve)}
-
-
-def forecast(choices: Choices, progress: Progress) -> Result:
-    """Simulate the rest of the study: by date from its file, or by rounds from the people who wait."""
+    """Plan this round and look ahead: the sheet, and what to expect of it."""
     from peerfront.study.model import load
     from peerfront.study.week_changes import read_running_study
-    from peerfront.words.outlook_words import outlook_tables
 
-    place, file = Path(commands.FORECAST), choices.get("file")
-    source = Path(file or choices["waiting"])
-    with _outputs({place: result_files.FORECAST_FILES}, MODEL, source):
+    files = [Path(name) for name in (commands.SHEET, commands.WORKBOOK, commands.PDF)]
+    ahead, own = Path(commands.FORECAST), choices.get("waiting")
+    source = Path(own or choices["file"])
+    made = {**dict.fromkeys((*files, result_files.curve_file(files[0])), ()), ahead: result_files.FORECAST_FILES}
+    with _outputs(made, MODEL, source):
+        order, heading = _order(choices), _heading(choices)
         fitted = load(MODEL)
-        settings = _given(choices, ("target", "deadline", "interviews_per_week", "already", "episodes"))
-        people = read_running_study(source, fitted.schema.reading, Path()) if file else fitted.frontier(source)
-        outlook = fitted.forecast(people, _order(choices["order"]), progress=progress, **settings)
-        result_files.write_forecast(place, outlook)
-    tables = [dict(vars(each)) for each in outlook_tables(outlook)]
-    plan, by_date = _rows(outlook.summary)[0], outlook.today is not None
-    return {"by_date": by_date, "lines": outlook.lines(), "details": outlook.details(), "tables": tables, "plan": plan}
+        people = fitted.frontier(source) if own else read_running_study(source, fitted.schema.reading, Path())
+        given = _given(choices, ("already", "as_of"))
+        sheet = fitted.advise(people, order, progress=progress, **given).sheet
+        for file in files:
+            result_files.write_sheet(file, sheet, heading)
+        if sheet.outlook is None:
+            for name in result_files.FORECAST_FILES:
+                (ahead / name).unlink(missing_ok=True)
+        else:
+            result_files.write_forecast(ahead, sheet.outlook)
+    return {
+        "choices": {"ahead": sheet.outlook is not None},
+        "lines": sheet.lines(),
+        "details": sheet.details(),
+        "people": _people(sheet.table),
+        "curve": _rows(sheet.curve),
+        "outlook": None if sheet.outlook is None else _outlook(sheet.outlook),
+    }
+
+
+def _outlook(outlook: "Outlook") -> Result:
+    from peerfront.words.outlook_words import horizon_text, outlook_tables
+
+    return {
+        "lines": outlook.lines(),
+        "details": outlook.details(),
+        "tables": [dict(vars(each)) for each in outlook_tables(outlook)],
+        "plan": _rows(outlook.summary)[0],
+        "until": horizon_text(outlook),
+        "target": outlook.target if outlook.still_wanted else None,
+        "choices": {
+            each.described.code: each.recruits for each in outlook.choices.each if isinstance(each.described, Message)
+        },
+    }
 
 
 def estimate(choices: Choices, progress: Progress) -> Result:
@@ -162,20 +177,21 @@ def report(choices: Choices, progress: Progress) -> Result:
     from peerfront.study.model import load
     from peerfront.study.week_changes import read_running_study
 
-    out, file, waiting = Path(commands.REPORT), Path(choices["file"]), choices.get("waiting")
+    out, file, asked = Path(commands.REPORT), Path(choices["file"]), choices["order"]
     with _outputs({out: ()}, MODEL, file):
         fitted = load(MODEL)
-        order = _order({"budget": fitted.fit.rules.budget, **choices["order"], "spend": None, "seed": None})
-        heading = _heading({**choices["order"], "date": choices.get("date")})
+        order = _order(asked)
         fitted.report(
             read_running_study(file, fitted.schema.reading, Path()),
-            fitted.frontier(Path(waiting)) if waiting else None,
+            fitted.frontier(Path(asked["waiting"])) if asked.get("waiting") else None,
             order,
             out=out,
-            heading=heading,
+            seed=order.seed,
+            heading=_heading(asked),
             with_trees=not choices.get("without_trees"),
             progress=progress,
-            **_given(choices, ("target", "episodes", "with_ids", "outcome")),
+            **_given(asked, ("as_of",)),
+            **_given(choices, ("with_ids", "outcome")),
         )
     return {}
 
@@ -184,17 +200,15 @@ def week(choices: Choices, progress: Progress) -> Result:
     """Plan this week of the running study."""
     from peerfront.foundation.settings import calendar_day
     from peerfront.study.week import WeekRequest, run_week
+    from peerfront.study.week_plan import WeekOrder
 
-    names = (
-        "budget", "more_coupons", "deadline", "valid_days", "target", "max_per_person", "min_per_person", "reserve",
-        "interviews_per_week",
-    )  # fmt: skip
-    given = {**_given(choices, names), "round_cap": choices.get("week_cap")}
+    names = {*(each.name for each in fields(WeekOrder)), "more_coupons"}
     request = WeekRequest(
         calendar_day("date", choices["date"]) if choices.get("date") else None,
         choices.get("refit") or "auto",
+        model=Path(choices["model"]) if choices.get("model") else None,
         study=choices.get("study") or "",
-        given=given,
+        given=_given(choices, names),
     )
     result = run_week(Path(choices["file"]), Path(), request, progress)
     if result.plan is not None:
@@ -212,7 +226,7 @@ def undo_week(choices: Choices, progress: Progress) -> Result:
 
 WORK: Mapping[str, Callable[[Choices, Progress], Result]] = {
     work.__name__: work
-    for work in (read, fit, plan, forecast, estimate, report, week, undo_week)
+    for work in (read, fit, plan, estimate, report, week, undo_week)
 }  # fmt: skip
 
 
@@ -224,11 +238,10 @@ def _given(choices: Choices, names: Iterable[str]) -> Result:
     return {name: choices[name] for name in names if choices.get(name) is not None}
 
 
-def _order(choices: Choices, *, floors: bool = True) -> "PlanOrder":
-    """The order of a sheet; a forecast knows no floors, and neither a spend nor a seed of one round."""
+def _order(choices: Choices) -> "PlanOrder":
     from peerfront.study.orders import PlanOrder
 
-    names = {each.name for each in fields(PlanOrder)} - (set() if floors else {"at_least", "spend", "seed"})
+    names = {each.name for each in fields(PlanOrder)} - {"already"}
     listed = {"strata": (choices["strata"],) if choices.get("strata") else (), "at_least": choices.get("at_least", ())}
     return PlanOrder(**_given({**choices, **{name: tuple(value) for name, value in listed.items()}}, names))
 

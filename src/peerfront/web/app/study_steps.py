@@ -31,14 +31,16 @@ STEPS: tuple[tuple[str, Promise | str], ...] = (
     ("week", gettext_lazy("Next week")),
 )
 """Name of the page and what the menu calls it, in the order of work."""
+_MADE_BY = {"forecast": "sheet"}
+"""Steps that show the result of another one: one advice holds the sheet and the forecast."""
 _SHORT = 3.0  # seconds to wait for a job before the page shows its progress
 _OUTPUTS = {
-    "fit": (f"{commands.MODEL}/manifest.json",),
-    "sheet": (commands.SHEET,),
-    "forecast": (f"{commands.FORECAST}/summary.csv", f"{commands.BY_DATE}/summary.csv"),
-    "estimates": (f"{commands.ESTIMATES}/estimates.csv",),
-    "report": (commands.REPORT,),
-    "week": ("log.jsonl",),
+    "fit": f"{commands.MODEL}/manifest.json",
+    "sheet": commands.SHEET,
+    "forecast": f"{commands.FORECAST}/summary.csv",
+    "estimates": f"{commands.ESTIMATES}/estimates.csv",
+    "report": commands.REPORT,
+    "week": "log.jsonl",
 }
 
 
@@ -55,26 +57,26 @@ class StepState:
 def state_of(folder: AppFolder, step: str) -> StepState:
     if step in ("file", "columns"):
         return StepState(_is_read(folder))
-    done = any(folder.has(name) for name in _OUTPUTS[step])
-    inputs: dict[str, str] = folder.outcome(step).get("inputs", {})
+    done, outcome = folder.has(_OUTPUTS[step]), folder.outcome(_MADE_BY.get(step, step))
+    inputs: dict[str, str] = outcome.get("inputs", {})
     in_use = (folder.choices.get("file"), folder.choices.get("waiting"))
     others = any(name.startswith(f"{commands.FILES}/") and name not in in_use for name in inputs)
-    changed = others or folder.digests(inputs) != inputs or _ordered_otherwise(folder, step)
+    others |= outcome.get("work") == "plan" and (outcome["choices"].get("waiting") or "") != (in_use[1] or "")
+    changed = others or folder.digests(inputs) != inputs or _ordered_otherwise(folder, outcome)
     return StepState(done, done and changed)
 
 
-def sheet_order(folder: AppFolder) -> dict[str, Any]:
-    """The order of the sheet, or the model's budget if there is no sheet; other steps start from it."""
-    choices: dict[str, Any] = folder.outcome("sheet").get("choices") or {
-        "budget": folder.choices.get("fit", {}).get("budget")
-    }
-    return {name: value for name, value in choices.items() if name != "waiting"}
+def current_order(folder: AppFolder) -> dict[str, Any]:
+    """The order of the sheet, which forecast and report share; empty if there is no sheet with its outlook."""
+    outcome = folder.outcome("sheet")
+    choices: dict[str, Any] = outcome.get("choices", {})
+    return choices if "outlook" in outcome.get("result", {}) else {}
 
 
-def _ordered_otherwise(folder: AppFolder, step: str) -> bool:
+def _ordered_otherwise(folder: AppFolder, outcome: Mapping[str, Any]) -> bool:
     """Whether a step used another order than the current sheet."""
-    order = folder.outcome(step).get("choices", {}).get("order")
-    return bool(order) and commands.order_options(order) != commands.order_options(sheet_order(folder))
+    order = outcome.get("choices", {}).get("order")
+    return bool(order) and commands.order_options(order) != commands.order_options(current_order(folder))
 
 
 def _is_read(folder: AppFolder) -> bool:
@@ -89,13 +91,13 @@ def _is_read(folder: AppFolder) -> bool:
 
 
 def waiting_file() -> str:
-    """The file of the people who wait: a separate one, or the one made from the study's file."""
-    return str(app_folder().choices.get("waiting") or commands.WAITING)
+    """A separate file of the people who wait; empty if they are those of the study's file."""
+    return str(app_folder().choices.get("waiting") or "")
 
 
 def nobody_waits() -> bool:
     """Whether nobody waits in the study's file, and there is no separate file."""
-    return waiting_file() == commands.WAITING and app_folder().contents.get("waiting") == 0
+    return not waiting_file() and app_folder().contents.get("waiting") == 0
 
 
 # The job of a step ---------------------------------------------------------------------------------------------------
@@ -128,8 +130,9 @@ def go_first(request: HttpRequest, step: str, why: str) -> HttpResponse:
 
 def step_context(step: str, form: Form | None = None) -> dict[str, Any]:
     """Values for every step's page: its state, its last result or error, and the commands that do the same."""
-    outcome, job = app_folder().outcome(step), jobs().running
-    running = job is not None and job.order.step == step
+    made_by = _MADE_BY.get(step, step)
+    outcome, job = app_folder().outcome(made_by), jobs().running
+    running = job is not None and job.order.step == made_by
     result = outcome.get("result", {})
     lines = result.get("lines", ())
     return {
