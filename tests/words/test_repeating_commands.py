@@ -13,30 +13,27 @@ from peerfront.words.commands import command_line, commands_of, order_options
 
 ORDER = {
     "budget": 60, "max_per_person": 3, "min_per_person": 1, "round_cap": 20, "rounds_left": 4, "reserve": 5,
-    "response": "cautious", "strata": "district", "randomise": 0.1, "at_least": ["district=East:0.5"], "spend": 12,
-    "seed": 3, "study": "Harbour study", "date": "2026-03-02", "round": 4,
+    "response": "belief", "strata": "district", "randomise": 0.1, "at_least": ["district=East:0.5"], "spend": 12,
+    "seed": 3, "deadline": "2026-06-30", "target": 90, "interviews_per_week": 12.5, "population": 900,
+    "as_of": "2026-03-02", "study": "Harbour study", "date": "2026-03-02", "round": 4,
 }  # fmt: skip
 READING = {
     "columns": {"id": ["who"], "coupons": ["c 1", "c 2"], "date": []}, "missing": ["99", "-1"], "coupons_each": 3,
     "still_open": "30", "valid_days": 60.0, "sheet": "Round 1",
 }  # fmt: skip
-LOOKING = {"target": 100, "already": 80, "until": "2026-06-30", "interviews_per_week": 12.5, "episodes": 200}
 FITTED = {**ORDER, "rounds": 5, "people": 30, "response": "capacity", "discount": 0.9, "accept_gain": True}
 ESTIMATED = {"outcome": ["hiv", "-x"], "by": ["sex"], "population": 900, "interval": "tree", "bootstraps": 50}
-REPORTED = {**LOOKING, "date": "2026-03-02", "with_ids": True, "without_trees": True, "outcome": ["hiv"]}
+REPORTED = {"with_ids": True, "without_trees": True, "outcome": ["hiv"]}
 WEEKLY = {
-    **ORDER, "more_coupons": 5, "deadline": "2026-06-30", "target": 90, "valid_days": 30, "week_cap": 9,
-    "interviews_per_week": 2.5, "refit": "never",
+    **ORDER, "more_coupons": 5, "valid_days": 30, "refit": "never", "model": "model",
 }  # fmt: skip
 EVERY = {
     "read": ({"file": "files/a.csv", "reading": READING, "example": True}, [2, 12]),
     "fit": ({"file": "files/a.csv", **FITTED}, [11]),
-    "plan": ({"waiting": "waiting.csv", **ORDER}, [19]),
-    "forecast": ({"waiting": "waiting.csv", "order": ORDER, **LOOKING}, [14]),
-    "forecast_by_date": ({"file": "files/a.csv", "order": ORDER, **LOOKING}, [16]),
+    "plan": ({"file": "files/a.csv", **ORDER}, [25, 20]),
     "estimate": ({"file": "files/a.csv", "decisions": ".", **ESTIMATED}, [10]),
-    "report": ({"file": "files/a.csv", "waiting": "waiting.csv", "order": ORDER, **REPORTED}, [21]),
-    "week": ({"file": "files/a.csv", **WEEKLY}, [14]),
+    "report": ({"file": "files/a.csv", "order": {**ORDER, "waiting": "files/b.csv"}, **REPORTED}, [26]),
+    "week": ({"file": "files/a.csv", **WEEKLY}, [23]),
     "undo_week": ({}, [2]),
 }
 """Every work with everything chosen, and how many options its commands then have."""
@@ -60,6 +57,21 @@ def test_what_was_left_empty_is_left_out() -> None:
         ),
     )  # fmt: skip
     assert commands_of("undo_week", {}, "es") == (("--language", "es", "week", "--folder", ".", "--undo"),)
+
+
+def test_people_of_a_list_are_planned_without_a_study_file() -> None:
+    choices = {"file": "files/a.csv", "waiting": "files/b.csv", "already": 80, "budget": 60, "ahead": False}
+    assert commands_of("plan", choices) == (
+        (
+            "plan", "model", "files/b.csv", "--already", "80", "--budget", "60", "--out", "sheet.csv", "--out",
+            "sheet.xlsx", "--out", "sheet.pdf", "--overwrite",
+        ),
+    )  # fmt: skip
+
+
+def test_a_later_week_may_set_a_limit_back_to_nothing() -> None:
+    (week,) = commands_of("week", {"file": "files/a.csv", "min_per_person": 0})
+    assert week == ("week", "files/a.csv", "--folder", ".", "--min-per-person", "0")
 
 
 def test_orders_are_the_same_if_their_options_are() -> None:
