@@ -263,10 +263,10 @@ def _outputs(outputs: Mapping[Path, tuple[str, ...]], *inputs: Path) -> ExitStac
 
 
 def _people(table: "pd.DataFrame") -> list[Result]:
-    """The rows of a coupon sheet, with reasons that can be read in any language."""
-    from peerfront.words.reason_words import reason_text
+    """The rows of a coupon sheet, with reasons of a few words that can be read in any language."""
+    from peerfront.words.reason_words import short_reason
 
-    return [{**row, "reason": reason_text(row["reason"])} for row in _rows(table)]
+    return [{**row, "reason": short_reason(row["reason"])} for row in _rows(table)]
 
 
 def _rows(table: "pd.DataFrame") -> list[Result]:
