@@ -7,7 +7,7 @@ import pytest
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy
 from peerfront.web.app.app_folder import AppFolder
-from peerfront.web.app.study_steps import state_of
+from peerfront.web.app.study_steps import current_order, state_of
 from peerfront.words.language import say_n, warn
 
 
@@ -120,13 +120,26 @@ def test_two_tabs_choose_at_once_and_nothing_is_lost(folder) -> None:
     assert folder.choices == {f"form{n}": n for n in range(40)}
 
 
-def test_a_forecast_of_another_order_than_the_sheet_s_is_to_be_made_again(folder) -> None:
+def test_a_report_of_another_order_than_the_sheet_s_is_to_be_made_again(folder) -> None:
+    (folder.path / "report.html").write_text("a report\n")
+    ordered = {"result": {"outlook": None}, "choices": {"budget": 30, "date": "2026-03-02"}}
+    folder.write_outcome("sheet", ordered)
+    folder.write_outcome("report", {"choices": {"order": {"budget": 30, "date": "2026-03-02"}}})
+    assert not state_of(folder, "report").outdated
+    folder.write_outcome("sheet", {**ordered, "choices": {"budget": 30, "spend": 5, "date": "2026-03-02"}})
+    assert state_of(folder, "report").outdated, "the slider is part of the order"
+
+
+def test_a_sheet_of_an_earlier_version_has_no_order_to_look_ahead_from(folder) -> None:
+    folder.write_outcome("sheet", {"result": {"lines": []}, "choices": {"waiting": "waiting.csv", "budget": 30}})
+    assert current_order(folder) == {}
+
+
+def test_the_forecast_is_as_old_as_the_sheet(folder) -> None:
     (folder.path / "forecast").mkdir()
     (folder.path / "forecast" / "summary.csv").write_text("policy\n")
-    folder.write_outcome("sheet", {"choices": {"waiting": "waiting.csv", "budget": 30, "date": "2026-03-02"}})
-    folder.write_outcome("forecast", {"choices": {"order": {"budget": 30, "date": "2026-03-02"}}})
+    sheet = {"work": "plan", "result": {"outlook": {}}, "choices": {"budget": 30}, "inputs": {"waiting.csv": ""}}
+    folder.write_outcome("sheet", sheet)
     assert not state_of(folder, "forecast").outdated
-    folder.write_outcome("sheet", {"choices": {"budget": 30, "date": "2026-03-09"}})
-    assert not state_of(folder, "forecast").outdated, "it has no date"
-    folder.write_outcome("sheet", {"choices": {"budget": 60, "date": "2026-03-09"}})
-    assert state_of(folder, "forecast").outdated
+    folder.choose(waiting="files/others.csv")
+    assert state_of(folder, "forecast").outdated, "other people wait"
