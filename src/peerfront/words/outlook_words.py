@@ -122,10 +122,14 @@ def doubt_lines(outlook: Outlook) -> list[Text]:
 
 def choice_lines(outlook: Outlook) -> list[Text]:
     """What other plans would cost or bring: at least one coupon each, and a plan without limits."""
-    return [
-        say("{plan}: {recruits:.0f} ({less:+.0f}).", plan=gain.described, recruits=gain.recruits, less=-gain.lead.mean)
-        for gain in outlook.choices.each
-    ]
+    return [_choice(gain) for gain in outlook.choices.each]
+
+
+def _choice(gain: Gain) -> Text:
+    values = {"plan": gain.described, "recruits": gain.recruits, "less": -gain.lead.mean}
+    if gain.verdict is Verdict.SAME:
+        return say("{plan}: about the same.", **values)
+    return say("{plan}: {recruits:.0f} ({less:+.0f}).", **values)
 
 
 def _stands(outlook: Outlook) -> Text:

@@ -2,6 +2,8 @@
 
 import io
 import re
+from dataclasses import replace
+from datetime import date
 
 import openpyxl
 import pytest
@@ -10,17 +12,22 @@ from django.conf import settings as django_settings
 from django.utils.html import escape
 from live_client import LiveStudy, served
 from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
-from planning_site import finished, study_folder
+from planning_site import SMALL_EFFORT, finished, study_folder
 from played_study import PlayedStudy
 
+from peerfront.study.advice import advise
+from peerfront.study.outlook import STUDIES
+from peerfront.study.study_state import standing_today
+from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import planning_jobs as jobs
-from peerfront.web.live.planning.kept_models import KeptModel
+from peerfront.web.live.planning.kept_models import Expected, KeptModel, loaded_model
+from peerfront.web.live.planning.planning_inputs import order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.requests import IssueCoupons, OverrideCoupons
-from peerfront.web.live.screens.page_words import chance
+from peerfront.web.live.rules.requests import ChangeSettings, IssueCoupons, OverrideCoupons
+from peerfront.web.live.screens.page_words import chance, reason_sentences, spoken_words
 from peerfront.web.live.screens.plan_page import curve_of, differences
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import speaking
@@ -59,21 +66,69 @@ def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) 
     page = going.client(Role.COORDINATOR).get("/plan/")
     shown = _text(page)
     assert "Waits for approval" in shown
-    assert f"model {plan.model}" in shown
+    assert f"Model {plan.model}" in shown
     for line in plan.lines.all():
         assert line.person_id in shown
     total = sum(line.coupons for line in plan.lines.all())
-    assert f"{total} coupons for {plan.lines.count()} people" in shown
-    kept = DatabaseRecords().study().kept
-    assert f"{kept - total} of {kept} left coupons" in shown
+    getting = plan.lines.filter(coupons__gt=0).count()
+    assert f"Give out {total} coupons to {getting} of {plan.lines.count()} people." in shown
     assert f'data-spend="{total}"' in page.content.decode()
     assert f"{total} (the plan)" in shown
     summary = KeptModel(plan.model).plan(plan.seed).summary
-    assert summary.certificate
     with speaking(page_speaker()):
-        for line in (*summary.certificate, *summary.ahead):
+        for line in (*summary.words, *summary.details):
             assert escape(str(line)) in page.content.decode()
     assert "What is different from plan" in shown
+
+
+def test_the_plan_page_is_short_beside_its_table(going) -> None:
+    html = going.client(Role.COORDINATOR).get("/plan/").content.decode()
+    main = html[html.index("<main") : html.index("</main")]
+    open_to_all = re.sub(r"<table.*?</table>|<details.*?</details>", " ", main, flags=re.DOTALL)
+    words = re.sub(r"<[^>]+>", " ", open_to_all).split()
+    assert 50 < len(words) <= 300
+
+
+def test_pages_files_and_advice_show_the_same_figures(going, planned) -> None:  # noqa: F811
+    """The plan page, the progress page, the stored files, and `advise` on the same export."""
+    plan, settings = planned.plan, DatabaseRecords().study().settings
+    kept, model = KeptModel(plan.model).plan(plan.seed), loaded_model(plan.model)
+    summary = kept.summary
+    study = live_study().as_of(date.fromisoformat(summary.day))
+    standing, times, by_rounds = standing_today(model.fit, study, model.schema)
+    assert by_rounds is None
+    order = order_of(settings, summary.budget, plan.seed, people=len(standing.waiting)).plan_order(summary.budget, 1)
+    studies = max(round(STUDIES * float(SMALL_EFFORT)), 20)
+    advice = advise(model.fit, standing, order, times, studies=studies)
+    outlook = advice.outlook
+    assert summary.expected == Expected.of(outlook)
+    assert summary.expected.target_chance == outlook.of_plan["reaches_target"]
+    rows = [line.split(",") for line in kept.forecast.read_text("utf-8-sig").splitlines()]
+    own = outlook.of_plan
+    until, *people = rows[-1]
+    assert until == outlook.horizon.until.isoformat()
+    figures = [outlook.already + own[name] for name in ("recruits", "p10", "p90")]
+    assert [float(each) for each in people] == pytest.approx(figures, abs=0.005)
+    pages = {name: _text(going.client(Role.COORDINATOR).get(f"/{name}/")) for name in ("plan", "progress")}
+    band = f"{own['p10']:.0f} to {own['p90']:.0f} more people by"
+    for shown in pages.values():
+        assert band in shown
+        assert f"{own['recruits']:.0f} on average" in shown
+    assert f"expects {band} {until}" in pages["progress"]
+    assert f"Give out {advice.sheet.spend} coupons" in pages["plan"]
+    assert len(re.findall(r"on average", pages["plan"])) == 1
+    given = dict(zip(advice.sheet.table["person"], advice.sheet.table["coupons"], strict=True))
+    ids = study_table()[1]
+    assert {ids[line.person_id]: line.planned for line in plan.lines.all()} == given
+
+
+def test_at_least_one_each_is_asked_until_somebody_decides(going) -> None:
+    coordinator, manager, question = going.client(Role.COORDINATOR), going.client(Role.MANAGER), "at least one coupon?"
+    assert question in _text(coordinator.get("/plan/"))
+    assert "with at least one each" in _text(manager.get("/settings/")), "with its price"
+    settings = DatabaseRecords().study().settings
+    going.do(ChangeSettings(replace(settings, at_least_one=False), "as the board says"))
+    assert question not in _text(coordinator.get("/plan/"))
 
 
 def test_who_sees_which_buttons(going, planned) -> None:  # noqa: F811
@@ -183,6 +238,10 @@ def test_the_sheet_as_page_and_files(going, planned) -> None:  # noqa: F811
     rows = csv_file.content.decode("utf-8-sig").splitlines()
     assert rows[0].startswith("person,site,coupons,planned")
     assert {row.split(",")[0] for row in rows[1:]} == north
+    reason = plan.lines.filter(person__site_id="north").first().reason
+    assert reason_sentences(reason)[0] not in _text(page), "the sheet lies on the desk"
+    assert spoken_words(reason) in _text(page)
+    assert reason_sentences(reason)[0] in csv_file.content.decode("utf-8-sig")
     book = openpyxl.load_workbook(io.BytesIO(client.get(f"/plan/{plan.plan}/sheet/?file=xlsx").content))
     sheet = book.active
     told = {sheet.cell(row, 1).value: sheet.cell(row, 3).value for row in range(5, sheet.max_row + 1)}
@@ -268,12 +327,13 @@ def test_the_slider_shows_what_another_number_would_lose(chromium, going) -> Non
     with served() as address:
         page = _open(chromium, going, address, "tablet")
         page.goto(f"{address}/plan/")
+        page.get_by_text("What other numbers of coupons would bring").click()
         slider = page.get_by_role("slider", name="Coupons this round")
         least = slider.get_attribute("min")
         slider.evaluate("(node, value) => { node.value = value; node.dispatchEvent(new Event('input')); }", least)
         row = page.locator(f"tr[data-spend='{least}'] td").all_inner_texts()
         says = page.locator("#curve-says").inner_text()
-        assert says == f"{least} coupons: {row[0]} recruits in all, {row[1]} fewer than with the plan."
+        assert says == f"{least} coupons: {row[0]} recruits fewer in all than with the plan."
         page.context.close()
 
 

@@ -1,6 +1,7 @@
 """Planning jobs: a real worker process makes the plan, one at a time; a dead one is noticed; nights have their plan."""
 
 import csv
+import json
 import os
 import signal
 import sqlite3
@@ -18,6 +19,7 @@ from planned_study import SETTINGS, planned  # noqa: F401 (a fixture)
 from planning_site import finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
+from peerfront.foundation.messages import Message
 from peerfront.study.week_model import kept_or_refitted
 from peerfront.web.live import exporting
 from peerfront.web.live.operations.verification import verify
@@ -25,6 +27,7 @@ from peerfront.web.live.planning import arrival_plans, kept_models, making
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel
 from peerfront.web.live.planning.making import propose
+from peerfront.web.live.planning.planning_inputs import order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Member, Role
@@ -77,18 +80,53 @@ def test_a_plan_keeps_its_model_forecast_and_summary(planned) -> None:  # noqa: 
     summary = kept.plan(plan.seed).summary
     assert summary.waiting == plan.lines.count()
     assert summary.budget == DatabaseRecords().study().kept
-    assert summary.certificate
     with speaking(page_speaker()):
-        as_data = [
-            str(line) for line in (*summary.words, *summary.ahead, *summary.details) if not isinstance(line, str)
-        ]
+        as_data = [str(line) for line in (*summary.words, *summary.details) if not isinstance(line, str)]
     assert not any("--" in line or "`peerfront" in line for line in as_data)
-    rows = list(csv.DictReader(kept.forecast.read_text("utf-8-sig").splitlines()))
+    rows = list(csv.DictReader(kept.plan(plan.seed).forecast.read_text("utf-8-sig").splitlines()))
     assert list(rows[0]) == ["date", "expected", "low", "high"]
     assert float(rows[0]["expected"]) == models.Person.objects.count()
     totals = [float(row["expected"]) for row in rows]
     assert totals == sorted(totals)
     assert all(float(row["low"]) <= float(row["expected"]) <= float(row["high"]) + 1 for row in rows)
+
+
+def test_summaries_of_earlier_versions_are_read(planned) -> None:  # noqa: F811
+    kept = KeptModel(planned.plan.model).plan(planned.plan.seed)
+    file, now = kept.folder / "summary.json", kept.summary
+    data = json.loads(file.read_text("utf-8"))
+    data |= {"words": ["Give 20."], "ahead": ["Expect 40."], "certificate": ["At least 90%."], "expected": 16.6}
+    file.write_text(json.dumps(data | {"expected_error": 0.2, "expected_now": 9.1}), "utf-8")
+    old = kept.summary
+    assert old.words == ("Give 20.", "Expect 40.")
+    assert (old.expected.recruits, old.expected.low, old.expected.one_each) == (16.6, None, None)
+    assert (old.brings, old.details) == (now.brings, now.details)
+    file.write_text(json.dumps(data | {"expected_error": None, "expected_now": None, "expected": None}), "utf-8")
+    assert kept.summary.expected is None
+
+
+def test_everybody_gets_one_if_the_study_says_so_and_coupons_suffice(planned, monkeypatch) -> None:  # noqa: F811
+    study, people, real, orders = DatabaseRecords().study(), exporting.waiting_people(), making.planned_week, []
+
+    def noted(model, known, waits, order, *rest):
+        orders.append(order.min_per_person)
+        return real(model, known, waits, order, *rest)
+
+    monkeypatch.setattr(making, "planned_week", noted)
+    for left, at_least_one, least, is_warned in (
+        (len(people), None, 0, False), (len(people), True, 1, False), (len(people) - 1, True, 0, True),
+    ):  # fmt: skip
+        row = replace(study, kept=left, settings=replace(study.settings, at_least_one=at_least_one))
+        proposal = making.make_plan(row, timezone.now().date(), 1, 0.05, lambda *_: None)
+        summary = KeptModel(proposal.model).plan(1).summary
+        assert orders.pop() == least
+        assert {line.person for line in proposal.lines} == people
+        assert min(line.coupons for line in proposal.lines) >= least
+        assert (summary.expected.one_each is not None) == (at_least_one is None), "its price, where it is a choice"
+        codes = [line.code for line in summary.warnings if isinstance(line, Message)]
+        assert codes == ["live_planning.too_few_for_all"] * is_warned
+    for free, least in ((0, 0), (1, 1)):  # somebody who comes when the plan is made
+        assert order_of(replace(study.settings, at_least_one=True), free, 1, people=1).min_per_person == least
 
 
 def test_the_model_is_kept_where_nothing_is_new(planned) -> None:  # noqa: F811

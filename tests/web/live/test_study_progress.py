@@ -5,12 +5,12 @@ from base64 import b64decode
 from datetime import date, timedelta
 
 import pytest
-from django.conf import settings as django_settings
 from django.core.cache import cache
 from hypothesis import given
 from hypothesis import strategies as st
 from played_study import PLAYED, PlayedStudy
 
+from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon
@@ -123,7 +123,8 @@ def test_the_page_has_a_table_beside_each_picture_and_the_forecast_where_there_i
         assert ElementTree.fromstring(_picture(page, name)).tag == f"{_SVG}svg"
         assert f'src="{page.context["pictures"][name]}"' in page.content.decode()
     assert "polygon" not in _picture(page, "people")
-    folder = django_settings.LIVE_FOLDER.models / "model-1"
+    plan = models.Plan.objects.order_by("-plan").first()
+    folder = KeptModel(plan.model).plan(plan.seed).folder
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "forecast.csv"
     try:

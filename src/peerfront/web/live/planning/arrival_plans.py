@@ -258,7 +258,7 @@ def _with_model(
     settings, fit = approved.study.settings, model.fit
     strata = tuple(name for name in summary.strata_columns if name in fit.schema.names)
     left = min(approved.free, fit.planner.budget)
-    asked = order_of(settings, left, seed_for(approved.plan.seed, person), strata)
+    asked = order_of(settings, left, seed_for(approved.plan.seed, person), strata, people=1)
     order, coming = asked.plan_order(left, 1, with_deadline=fit.returns is not None), None
     if fit.returns is not None:
         horizon = horizon_of(fit, approved.today, usable_days(settings), order, fit.returns)

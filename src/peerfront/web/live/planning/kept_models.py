@@ -2,8 +2,8 @@
 
 model/          the saved fit; missing for the plain rule of a study that is too small for a model
 fitted.json     the data it was fitted to, by which the next plan decides whether to refit
-plan-SEED/      results of a plan made with it: summary.json, curve.csv, forecast.csv
-forecast.csv    people by date as the newest plan with this model expects them: date, expected, low, high
+plan-SEED/      results of a plan made with it: summary.json, curve.csv, and forecast.csv (people by date as the plan
+                expects them: date, expected, low, high)
 
 A model's name is the beginning of its checksum.
 """
@@ -21,9 +21,11 @@ from django.conf import settings as django_settings
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_text
-from peerfront.foundation.messages import Severity
+from peerfront.foundation.messages import Message, Severity
 from peerfront.study.artifacts import MANIFEST
 from peerfront.study.model import Model, load
+from peerfront.study.outlook import Outlook
+from peerfront.study.rivals import Gain
 from peerfront.study.week_model import FittedTo
 from peerfront.web.live.folder import LiveFolder
 from peerfront.words.stored_text import as_data, from_data
@@ -33,7 +35,7 @@ SAME_FOR_ALL = "same-for-all"
 _NAME = 16  # characters of a checksum
 Line = Any
 """A `Text` or `Message`, put into words when somebody reads it; plain text in plans of earlier versions."""
-_LINES = ("words", "ahead", "details", "about_model", "certificate")
+_LINES = ("words", "details", "about_model")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,66 @@ class Fitted:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """Recruits of a rule or of another plan, and how many more the plan brings, with its 95% interval."""
+
+    rule: str
+    """Its name, or the code of its description."""
+    recruits: float
+    lead: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The figures of a plan's outlook. Plans of earlier versions have `recruits` alone."""
+
+    recruits: float
+    """People who come from the day of the plan on, with open coupons and with new ones: the mean."""
+    low: float | None = None
+    """In 8 of 10 simulated studies at least so many come."""
+    high: float | None = None
+    until: str = ""
+    """The last day; empty by rounds."""
+    rounds: int | None = None
+    from_open: float | None = None
+    """Of the recruits, those with coupons that were open on the day of the plan."""
+    target_chance: float | None = None
+    gains: tuple[Compared, ...] = ()
+    choices: tuple[Compared, ...] = ()
+    """Other plans, such as at least one coupon each (`choices.at_least_one`)."""
+
+    @property
+    def one_each(self) -> Compared | None:
+        """The plan that gives everybody at least one coupon; None if it was not looked at."""
+        return next((each for each in self.choices if each.rule == "choices.at_least_one"), None)
+
+    @classmethod
+    def of(cls, outlook: Outlook) -> "Expected":
+        plan = outlook.of_plan
+        return cls(
+            recruits=float(plan["recruits"]),
+            low=float(plan["p10"]),
+            high=float(plan["p90"]),
+            until="" if outlook.horizon.until is None else outlook.horizon.until.isoformat(),
+            rounds=outlook.horizon.days if outlook.by_rounds else None,
+            from_open=outlook.from_open,
+            target_chance=None if outlook.target is None else float(plan["reaches_target"]),
+            gains=tuple(_compared(gain.policy, gain) for gain in outlook.gains.each),
+            choices=tuple(_compared(_code(gain), gain) for gain in outlook.choices.each),
+        )
+
+
+def _code(gain: Gain) -> str:
+    return gain.described.code if isinstance(gain.described, Message) else gain.described
+
+
+def _compared(rule: str, gain: Gain) -> Compared:
+    return Compared(rule, gain.recruits, gain.lead.mean, gain.lead.low, gain.lead.high)
+
+
+@dataclass(frozen=True)
 class PlanSummary:
     """The results of a plan besides its lines, for the page of the plan."""
 
@@ -58,18 +120,11 @@ class PlanSummary:
     """Coupons that were left to plan with."""
     open_coupons: int
     words: tuple[Line, ...]
-    """What to hand out, and what was drawn by lot or at random."""
-    ahead: tuple[Line, ...]
-    """What to expect."""
+    """What to hand out, what to expect, what could make it wrong, and what other plans would bring."""
     details: tuple[Line, ...]
     about_model: tuple[Line, ...]
-    certificate: tuple[Line, ...]
-    """How good the plan is, at least, by the model."""
-    expected: float | None
-    """Recruits expected in all; None by the plain rule."""
-    expected_error: float | None
-    expected_now: float | None
-    """Recruits expected from this round's coupons."""
+    expected: "Expected | None"
+    """None by the plain rule, or if nobody can come."""
     chances: dict[str, str] = field(default_factory=dict)
     """By person: the chance that each of their coupons is used."""
     brings: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -128,10 +183,6 @@ class KeptModel:
     def artifact(self) -> Path:
         return self.folder / "model"
 
-    @property
-    def forecast(self) -> Path:
-        return self.folder / "forecast.csv"
-
     def plan(self, seed: int) -> "PlanFolder":
         return PlanFolder(self.folder / f"plan-{seed}")
 
@@ -172,6 +223,7 @@ class PlanFolder:
             write_text(self.folder / name, content, private=True)
         data = {each.name: getattr(summary, each.name) for each in fields(summary)}
         data |= {name: as_data(data[name]) for name in _LINES}
+        data["expected"] = summary.expected and asdict(summary.expected)
         text = json.dumps(data, indent=1, ensure_ascii=False)
         write_text(self.folder / "summary.json", text + "\n", private=True)
 
@@ -180,13 +232,32 @@ class PlanFolder:
         """The summary of the plan; None if its file is missing or damaged."""
         try:
             data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
+            data = _of_this_version(data)
             data |= {name: tuple(from_data(data[name])) for name in _LINES}
+            data["expected"] = data["expected"] and _expected(data["expected"])
             data["strata_columns"] = tuple(data["strata_columns"])
             data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
             data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
             return PlanSummary(**data)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
+
+
+def _expected(data: dict[str, Any]) -> Expected:
+    for name in ("gains", "choices"):
+        data[name] = tuple(Compared(**each) for each in data.get(name, ()))
+    return Expected(**data)
+
+
+def _of_this_version(data: dict[str, Any]) -> dict[str, Any]:
+    """The data of a summary; those of versions to 0.3 had what to expect apart, and one number of recruits."""
+    if "ahead" not in data:
+        return data
+    ahead, recruits = data.pop("ahead"), data.pop("expected")
+    for name in ("certificate", "expected_error", "expected_now"):
+        del data[name]
+    expected = None if recruits is None else {"recruits": recruits}
+    return data | {"words": [*data["words"], *ahead], "expected": expected}
 
 
 _loading = threading.Lock()

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import coupon_counts, waiting_people
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.files import write_text
-from peerfront.foundation.messages import Message, Progress, note, part_of, warning
+from peerfront.foundation.messages import Message, Progress, n_people, note, part_of, warning
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS_FITTED
 from peerfront.study.model import Model
-from peerfront.study.outlook import Outlook
+from peerfront.study.outlook import STUDIES, Outlook
 from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 from peerfront.web.live.export_tables import export_schema
 from peerfront.web.live.exporting import answer_columns, live_study, study_table
 from peerfront.web.live.planning.kept_models import (
     SAME_FOR_ALL,
+    Expected,
     Fitted,
     KeptModel,
     PlanSummary,
@@ -45,10 +45,8 @@ from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.requests import ProposePlan, Request
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, Settings
 from peerfront.words.stored_text import reason_as_text
-from peerfront.words.week_lines import detail_lines, model_lines, sheet_lines
+from peerfront.words.week_lines import detail_lines, model_details, model_lines, sheet_lines
 
-USUAL_STUDIES = 400
-"""Simulated studies of a forecast by date."""
 _SMALLEST_PROBABILITY = 1e-6
 
 
@@ -66,7 +64,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     schema, _ = export_schema(study, _strata_allowed(settings), columns)
     allowed = tuple(rule.name for rule in schema.used)
     left = min(row.kept, MOST_COUPONS_FITTED)
-    order = order_of(settings, left, seed)
+    waits, _ = waiting_people(study)
+    order = order_of(settings, left, seed, people=int(waits.sum()))
     earlier, fitted = _earlier(ids)
     is_same = fitted is not None and (fitted.columns, fitted.cap, fitted.rounds) == (
         allowed, settings.cap, settings.rounds,
@@ -81,9 +80,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     known = () if choice.model is None else choice.model.fit.schema.names  # others do not distinguish people
     strata = tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
-    waits, _ = waiting_people(study)
     looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
-    n_studies = max(round(USUAL_STUDIES * min(effort, 1.0)), 20)
+    n_studies = max(round(STUDIES * min(effort, 1.0)), 20)
     plan, notes = _planned(choice.model, study, waits, order, left, today, n_studies, looking)
     progress(0.95, PlanningStep.SAVING)
     if choice.model is None:
@@ -93,6 +91,8 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         if choice.refitted:
             kept.save(choice.model, Fitted(choice.fitted_to, allowed, settings.cap, settings.rounds))
     people = {written: person for person, written in ids.items()}
+    if settings.at_least_one and not order.min_per_person:
+        notes.append(warning("live_planning.too_few_for_all", coupons=left, people=n_people(int(waits.sum()))))
     if missing := [name for name in settings.plan_strata if columns[name] not in strata]:
         notes.append(warning("live_planning.groups_unknown", names=missing))
     if row.kept > left:
@@ -111,14 +111,6 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         files["forecast.csv"] = forecast_text(plan.outlook, plan.outlook.today)
     kept.plan(seed).save(summary, files)
     return ProposePlan(kept.name, seed, _lines(plan, people))
-
-
-def publish_forecast(model: str, seed: int) -> None:
-    """Publish the forecast of a proposed plan as the newest of its model."""
-    kept = KeptModel(model)
-    source = kept.plan(seed).forecast
-    if source.exists():
-        write_text(kept.forecast, source.read_text("utf-8"))
 
 
 def _strata_allowed(settings: Settings) -> Settings:
@@ -183,7 +175,7 @@ def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]
 
 
 def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes: list[Message]) -> PlanSummary:
-    sheet, table, has_model = plan.sheet, plan.table, choice.model is not None
+    table, has_model = plan.table, choice.model is not None
     names = [people[str(person)] for person in table["person"]]
     return PlanSummary(
         day="",
@@ -192,13 +184,9 @@ def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes:
         budget=0,
         open_coupons=0,
         words=(*sheet_lines(plan), *notes),
-        ahead=(),
         details=tuple(detail_lines(plan)),
-        about_model=tuple(model_lines(choice)),
-        certificate=(),
-        expected=float(sheet.expected) if has_model and sheet.certificate is not None else None,
-        expected_error=None,
-        expected_now=float(table["expected_now"].sum()) if has_model else None,
+        about_model=(*model_lines(choice), *model_details(choice)),
+        expected=None if plan.outlook is None else Expected.of(plan.outlook),
         chances=dict(zip(names, map(str, table["chance_used"]), strict=True)) if has_model else {},
         brings={
             name: (float(now), float(later))

@@ -26,9 +26,10 @@ from peerfront.web.live.rules.records import PlanRow
 from peerfront.web.live.rules.study_settings import Settings
 
 
-def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = ()) -> WeekOrder:
-    """The standing order of a plan with the coupons that are left; `strata` are columns.
+def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...] = (), *, people: int) -> WeekOrder:
+    """The standing order of a plan for a number of people with the coupons that are left; `strata` are columns.
 
+    With fewer coupons than people nobody is sure of one, whatever the settings say.
     `Settings.plan_randomise` is the share of people who get a random number; the planner needs the chance of each of
     the cap + 1 numbers from 0 to the cap.
     """
@@ -37,6 +38,7 @@ def order_of(settings: Settings, budget: int, seed: int, strata: tuple[str, ...]
         deadline="" if settings.deadline is None else settings.deadline.isoformat(),
         target=settings.target,
         max_per_person=settings.cap,
+        min_per_person=1 if settings.at_least_one and people <= budget else 0,
         strata=strata,
         randomise=settings.plan_randomise / (settings.cap + 1),
         seed=seed,

@@ -191,7 +191,7 @@ class _Stopped(Exception):
 
 
 def _work(job_id: int, heart: "_Heart") -> None:
-    from peerfront.web.live.planning.making import make_plan, propose, publish_forecast  # slow to load
+    from peerfront.web.live.planning.making import make_plan, propose  # slow to load
 
     read_at = timezone.now()
     row = DatabaseRecords().study()
@@ -204,7 +204,6 @@ def _work(job_id: int, heart: "_Heart") -> None:
     proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
     heart.stop()
     propose(proposal, member, f"planning-{job_id}-{seed}", read_at, alongside=lambda plan: _done(job_id, plan))
-    publish_forecast(proposal.model, seed)
     forget_models(_plans_in_use())
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.db import connection
 from django.db import models as django_models
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.records import models
@@ -101,12 +101,15 @@ class DatabaseRecords(records.Records):
 
 
 def waiting(settings: Settings) -> QuerySet[models.Person]:
-    """Select people who answered, did not withdraw, and have neither coupons nor a decision to get none.
+    """Select people who answered, did not withdraw, have no coupons, and did not decline any.
 
-    Of imported people, select only those who came on or after the last day on which coupons were handed out before the
+    People for whom a plan had none stay on the list for the next one; whom the coordinator gave none do not. Of
+    imported people, select only those who came on or after the last day on which coupons were handed out before the
     import: the others were passed over then, or wanted none.
     """
-    people = models.Person.objects.filter(withdrawn_at=None, answers__isnull=False, coupons=0, decisions__isnull=True)
+    of_plans = Q(decided=0, decided_by__in=(DecidedBy.PLAN.value, DecidedBy.ARRIVAL.value))
+    final = models.Decision.objects.filter(~of_plans, person=OuterRef("pk"))
+    people = models.Person.objects.filter(~Exists(final), withdrawn_at=None, answers__isnull=False, coupons=0)
     if not models.Event.objects.filter(kind="person_imported").exists():
         return people
     last = models.Coupon.objects.filter(imported=True, holder__isnull=False).aggregate(last=Max("issued_at"))["last"]

@@ -1,6 +1,7 @@
 """Events as they are stored: as plain data, in a hash chain, from which answers can be erased without breaking it.
 
-The names of facts (`KINDS`) and of their fields stand in every study's records: never rename one, add new ones.
+The names of facts (`KINDS`) and of their fields stand in every study's records: never rename one, add new ones; mark a
+new field of a known class as `later`.
 
 Each link holds the hash of its content and of the link before (the idea of `foundation.chained_log`, for rows of a
 database). Changing, removing, adding or swapping an event breaks the chain. Somebody who also rewrites everything after
@@ -121,6 +122,8 @@ class _Form:
     any_length: bool = False
     fields: "Mapping[str, _Form] | None" = None
     """Of a dataclass."""
+    later: frozenset[str] = frozenset()
+    """Fields that records of earlier versions do not have (`later` in their metadata): they get their defaults."""
 
 
 @cache
@@ -133,8 +136,9 @@ def _form(kind: Any) -> _Form:
         items = tuple(_form(each) for each in parts if each is not Ellipsis)
         return _Form(tuple, items=items, any_length=parts[-1] is Ellipsis)
     if dataclasses.is_dataclass(kind):
-        hints = typing.get_type_hints(kind)
-        return _Form(kind, fields={each.name: _form(hints[each.name]) for each in dataclasses.fields(kind)})
+        hints, own = typing.get_type_hints(kind), dataclasses.fields(kind)
+        later = frozenset(each.name for each in own if each.metadata.get("later"))
+        return _Form(kind, fields={each.name: _form(hints[each.name]) for each in own}, later=later)
     return _Form(kind)
 
 
@@ -144,8 +148,8 @@ def _read(data: Any, form: _Form, place: str) -> Any:
     if data is None and form.optional:
         return None
     if form.fields is not None:
-        if isinstance(data, Mapping) and data.keys() == form.fields.keys():
-            return kind(**{name: _read(data[name], each, f"{place}.{name}") for name, each in form.fields.items()})
+        if isinstance(data, Mapping) and data.keys() | form.later == form.fields.keys():
+            return kind(**{name: _read(data[name], form.fields[name], f"{place}.{name}") for name in data})
     elif kind is tuple:
         if isinstance(data, list) and (form.any_length or len(data) == len(form.items)):
             items = form.items * len(data) if form.any_length else form.items

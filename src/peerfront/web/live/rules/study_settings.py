@@ -1,7 +1,7 @@
 """The settings of a running study: name, budget, cap, validity of coupons, payments, questions, planning, clocks."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -90,6 +90,8 @@ class Settings:
     """Questions that form the strata: everybody in a stratum is planned alike, so that estimates stay valid."""
     plan_randomise: float = 0.0
     """Share of people who get a random number of coupons, which shows what a coupon does."""
+    at_least_one: bool | None = field(default=None, metadata={"later": True})
+    """Whether plans give everybody at least one coupon while coupons last; None: not decided, and plans ask."""
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Return the smallest and the largest value of each setting that is a number."""

@@ -29,7 +29,7 @@ from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_board import CouponState, state_of
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.page_words import reason_words, refusal_words
+from peerfront.web.live.screens.page_words import refusal_words, spoken_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key, site_name
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
@@ -222,7 +222,7 @@ def _page(
         "person": row,
         "seen": seen,
         "issued": seen.issued,
-        "why": reason_words(seen.issued.reason) if seen.issued else "",
+        "why": spoken_words(seen.issued.reason, seen.issued.decided_by) if seen.issued else "",
         "form": form,
         "fewer_key": new_key(),
         "changed": changed,

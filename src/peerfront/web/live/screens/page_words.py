@@ -16,7 +16,7 @@ from peerfront.web.live.rules.records import DecisionRow
 from peerfront.web.live.rules.refusals import TERMS, Reason, Refusal
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import Text, joined, speaking
-from peerfront.words.reason_words import reason_text
+from peerfront.words.reason_words import reason_text, spoken_reason
 from peerfront.words.stored_text import reason_from_text
 
 register = template.Library()
@@ -119,6 +119,17 @@ def chance(probability: float) -> str:
 def reason_words(stored: str) -> str:
     """Why somebody gets a number of coupons, in the reader's language; text of earlier versions as it is."""
     return " ".join(reason_sentences(stored))
+
+
+def spoken_words(stored: str, decided_by: DecidedBy = DecidedBy.PLAN) -> str:
+    """A sentence about somebody's number that can be said to them; texts that staff typed are not for their ears."""
+    if decided_by is DecidedBy.OVERRIDE:
+        return gettext("As the coordinator decided.")
+    reason = reason_from_text(stored)
+    if isinstance(reason, str):
+        return gettext("As planned for this round.")
+    with speaking(page_speaker()):
+        return str(spoken_reason(reason))
 
 
 def reason_sentences(stored: str) -> list[str]:

@@ -177,7 +177,7 @@ _FILES = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-_WIDTHS = (14, 16, 10, 38, 14, 12, 60)
+_WIDTHS = (14, 16, 10, 38, 14, 12, 34)
 _BOX = Border(*(Side(style="thin"),) * 4)
 
 
@@ -242,9 +242,8 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
         cell.font, cell.border = Font(bold=True), _BOX
         page.column_dimensions[cell.column_letter].width = width
     for row, each in enumerate(lines, start=5):
-        why = each.line.why_changed or " ".join(each.reasons)
         site = each.line.person.site.name
-        values: tuple[str | int, ...] = (each.line.person_id, site, each.line.coupons, "", "", "", why)
+        values: tuple[str | int, ...] = (each.line.person_id, site, each.line.coupons, "", "", "", each.spoken)
         for column, value in enumerate(values, start=1):
             cell = put(page, row, column, value)
             cell.border, cell.alignment = _BOX, Alignment(vertical="top", wrap_text=True)

@@ -23,7 +23,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404
-from peerfront.web.live.screens.page_words import reason_sentences
+from peerfront.web.live.screens.page_words import reason_sentences, spoken_words
 from peerfront.web.live.screens.progress_page import read_forecast
 from peerfront.web.live.screens.staff_requests import site_name
 
@@ -68,10 +68,8 @@ class Spend:
     """One number of coupons for the whole round."""
 
     coupons: int
-    expected: float
-    """Recruits expected in all, by the plan's own value."""
     fewer: float
-    """Recruits fewer than with the planned number."""
+    """Recruits fewer in all than with the planned number, by the plan's own value."""
     is_plan: bool
     in_short: bool
 
@@ -97,9 +95,7 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
     some = min(MOST_ROWS, len(rows))  # evenly from the first to the last
     kept = {rows[round(place * (len(rows) - 1) / (some - 1))][0] for place in range(some)} | {planned}
     best = by_spend[planned]
-    spends = tuple(
-        Spend(spend, value, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows
-    )
+    spends = tuple(Spend(spend, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows)
     low, high = min(by_spend.values()), max(by_spend.values())
     first, last = rows[0][0], rows[-1][0]
 
@@ -153,6 +149,11 @@ class ShownLine:
     now: float | None
     """Recruits expected from these coupons; for the planned number."""
     later: float | None
+
+    @property
+    def spoken(self) -> str:
+        """A sentence for the printed sheet, which people may see."""
+        return spoken_words(self.line.reason, DecidedBy.OVERRIDE if self.line.why_changed else DecidedBy.PLAN)
 
 
 def shown_lines(lines: Iterable[PlanLine], summary: PlanSummary | None) -> list[ShownLine]:
@@ -229,14 +230,14 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
     return {
         "status": STATUSES[plan.status],
         "summary": summary,
-        "details": () if summary is None else [line for line in summary.details if line not in summary.certificate],
+        "asks_one_each": _asks_one_each(study, summary),
+        "details": [] if summary is None else _details(summary),
         "is_plain_rule": plan.model == SAME_FOR_ALL,
         "page": page,
         "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
         **total,
         "by_site": [] if only is None else _by_site(plan),
-        "left_after": study.kept - total["coupons"],
         "curve": read_curve(kept.curve, total["planned"]),
         "forecast": read_forecast(kept.forecast),
         "differences": _since_before(request, plan),
@@ -246,6 +247,18 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "waits": waits,
         "own_site": None if only is None else site_name(only),
     }
+
+
+def _details(summary: PlanSummary) -> list[Any]:
+    """What the fold says: further warnings, the model, and the rest about the plan; nothing that stands above it."""
+    lines = (*summary.about_model, *summary.details)
+    return [*summary.warnings[1:], *(line for line in lines if line not in summary.words)]
+
+
+def _asks_one_each(study: StudyRow, summary: PlanSummary | None) -> bool:
+    """Whether the plan has a price of one coupon for everybody, and nobody has decided about that yet."""
+    priced = summary is not None and summary.expected is not None and summary.expected.one_each is not None
+    return priced and study.settings.at_least_one is None
 
 
 def _by_site(plan: Plan) -> Iterable[tuple[str, int, int]]:

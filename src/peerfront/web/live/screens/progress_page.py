@@ -17,7 +17,7 @@ from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Coupon, Person, Site
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.records import StudyRow
+from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
 from peerfront.web.live.screens.charts import Expected, as_address, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
@@ -181,7 +181,8 @@ def progress(request: HttpRequest) -> HttpResponse:
     numbers = _standings(study, today, site)
     now = numbers[site]
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
-    deadline, forecast = study.settings.deadline, _forecast(study) if site is None else []
+    deadline = study.settings.deadline
+    ahead, forecast = _newest_outlook(study) if site is None else (None, [])
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
     context = {
         "now": now,
@@ -196,6 +197,8 @@ def progress(request: HttpRequest) -> HttpResponse:
         "share_used": _percent(now.share_used),
         "returns": [(each, _percent(each.share)) for each in now.returns],
         "forecast": forecast,
+        "ahead": ahead,
+        "summary": None if ahead is None else KeptModel(ahead.model).plan(ahead.seed).summary,
         "by_site": [numbers[each] for each in sites] if site is None and len(sites) > 1 else [],
         "fewest": FEWEST_COUPONS,
     }
@@ -212,11 +215,15 @@ def read_forecast(path: Path) -> list[Expected]:
         return []
 
 
-def _forecast(study: StudyRow) -> list[Expected]:
-    """The forecast beside the model of the approved plan, or of the newest one before any is approved."""
-    number = study.approved_plan or study.last_plan
-    plan = DatabaseRecords().plan(number) if number else None
-    return [] if plan is None else read_forecast(KeptModel(plan.model).forecast)
+def _newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Expected]]:
+    """The newest plan that looks ahead and was not stopped, otherwise the approved one; and what it expects by date."""
+    for number in (study.last_plan, study.approved_plan):
+        plan = DatabaseRecords().plan(number) if number else None
+        if plan is not None and plan.status is not PlanStatus.STOPPED:
+            forecast = read_forecast(KeptModel(plan.model).plan(plan.seed).forecast)
+            if forecast:
+                return plan, forecast
+    return None, []
 
 
 def _drawn(name: str, study: StudyRow, today: date, now: Standing, forecast: Sequence[Expected]) -> str:

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.operations.study_files import question_name
+from peerfront.web.live.planning.kept_models import Compared, KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.chain import plain_value
@@ -35,11 +36,16 @@ GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (_("The study"), ("name", "timezone", "target", "deadline")),
     (_("Coupons"), ("budget", "cap", "valid_days", "active_after_days")),
     (_("Payments"), ("currency", "interview_payment", "recruiting_payment")),
-    (_("Plans"), ("rounds", "plan_strata", "plan_randomise")),
+    (_("Plans"), ("at_least_one", "rounds", "plan_strata", "plan_randomise")),
     (_("Clocks of tablets"), ("clock_ahead_minutes", "clock_behind_hours")),
 )
 """Fields of the form under their headings: all settings but the questions."""
 _PAYMENTS = ("interview_payment", "recruiting_payment")
+_YES, _NO = "yes", "no"
+
+
+def _is_yes(text: str) -> bool:
+    return text == _YES
 
 
 class SettingsForm(RequestForm):
@@ -70,6 +76,14 @@ class SettingsForm(RequestForm):
     )
     recruiting_payment = forms.DecimalField(
         label=_("For each recruit"), help_text=_("To the person who gave the coupon."), max_digits=15
+    )
+    at_least_one = forms.TypedChoiceField(
+        label=_("Everybody gets at least one coupon, while coupons last"),
+        required=False,
+        empty_value=None,
+        coerce=_is_yes,
+        choices=[("", _("not decided yet")), (_NO, _("no: as plans find best")), (_YES, _("yes"))],
+        help_text=_("Somebody who gets none stays on the list for the next plan. Each plan says what one each costs."),
     )
     rounds = forms.IntegerField(label=_("Rounds that plans look ahead"), help_text=_("This one included. 5 is usual."))
     plan_strata = forms.MultipleChoiceField(
@@ -152,6 +166,7 @@ def initial_of(settings: Settings) -> dict[str, Any]:
             "shown": fingerprint(settings),
             "plan_randomise": Decimal(str(round(settings.plan_randomise * 100, 6))).normalize().__format__("f"),
             "plan_strata": list(settings.plan_strata),
+            "at_least_one": {None: "", True: _YES, False: _NO}[settings.at_least_one],
         }
     )
 
@@ -284,7 +299,20 @@ def settings_page(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, form: SettingsForm, rows: Any, **more: Any) -> HttpResponse:
+    if price := _price_of_one_each():
+        values = {"recruits": f"{price.recruits:.0f}", "plan": f"{price.recruits + price.lead:.0f}"}
+        form.fields["at_least_one"].help_text = (
+            gettext("The newest plan expects %(plan)s recruits, and %(recruits)s with at least one each.") % values
+        )
     return render(request, "screens/management/settings.html", {"form": form, "rows": rows} | more)
+
+
+def _price_of_one_each() -> Compared | None:
+    """What the newest plan says about at least one coupon each."""
+    study = DatabaseRecords().study()
+    plan = None if study is None else DatabaseRecords().plan(study.last_plan)
+    summary = None if plan is None else KeptModel(plan.model).plan(plan.seed).summary
+    return None if summary is None or summary.expected is None else summary.expected.one_each
 
 
 def _with_empty_row(entries: QueryDict, how: dict[str, Any]) -> tuple[SettingsForm, Any]:

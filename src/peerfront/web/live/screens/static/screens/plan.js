@@ -13,9 +13,9 @@ document.querySelectorAll("input[type=range][data-curve]").forEach((slider) => {
     const wanted = Number(slider.value);
     const away = (row) => Math.abs(Number(row.dataset.spend) - wanted);
     const nearest = rows.reduce((best, row) => (away(row) < away(best) ? row : best));
-    const [spend, expected, fewer] = [...nearest.children].map((cell) => cell.textContent.trim());
+    const [spend, fewer] = [...nearest.children].map((cell) => cell.textContent.trim());
     says.textContent = table.dataset.says
-      .replace("COUPONS", nearest.dataset.spend || spend).replace("EXPECTED", expected).replace("FEWER", fewer);
+      .replace("COUPONS", nearest.dataset.spend || spend).replace("FEWER", fewer);
     const [x, y] = points[rows.indexOf(nearest)].split(",");
     mark.setAttribute("cx", x);
     mark.setAttribute("cy", y);
