@@ -71,7 +71,7 @@ def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) 
         assert line.person_id in shown
     total = sum(line.coupons for line in plan.lines.all())
     getting = plan.lines.filter(coupons__gt=0).count()
-    assert f"Give out {total} coupons to {getting} of {plan.lines.count()} people." in shown
+    assert f"Give out {total} coupons to {getting} of {plan.lines.count()} people:" in shown
     assert f'data-spend="{total}"' in page.content.decode()
     assert f"{total} (the plan)" in shown
     summary = KeptModel(plan.model).plan(plan.seed).summary
