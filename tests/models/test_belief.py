@@ -153,7 +153,7 @@ def test_shapes_that_counts_reject_disappear() -> None:
 
 def test_one_number_of_coupons_leaves_the_prior_of_the_shape() -> None:
     """Counts with three coupons say what three bring, and nothing about one."""
-    prior = Prior()
+    prior = Prior(drift=0.001, slowing=0.0)
     belief = learned_belief(some_counts(500, same=True), prior, draws=2_000)
     shares = {at: float((belief.limited == at).mean()) for at, _ in prior.limited}
     assert shares == pytest.approx(dict(prior.limited), abs=0.05)
@@ -246,6 +246,13 @@ def test_open_coupons_do_not_contradict_a_belief() -> None:
     early = np.where(counts.coupons == 1, 0.2, 1.0)
     came = np.where(counts.coupons == 1, np.cumsum(counts.coupons == 1) <= 3, counts.recruits)
     assert not learned_belief(replace(counts, recruits=came, exposure=early), Prior.knowing("capacity")).misfits
+
+
+def test_a_single_wave_leaves_the_prior_of_the_drift() -> None:
+    """Studies slow down, and a file of one wave cannot say otherwise."""
+    belief = learned_belief(some_counts(), Prior(slowing=0.2, drift=0.05))
+    assert belief.drift.mean() == pytest.approx(-0.2, abs=0.01)
+    assert belief.drift.std() == pytest.approx(0.05, rel=0.15)
 
 
 def test_a_drift_goes_on() -> None:

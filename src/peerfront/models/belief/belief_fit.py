@@ -176,6 +176,8 @@ class Posterior:
         scale[len(scale) - problem.waves :] = spread
         means, deviations = prior.levels(problem.most)
         self.mean = np.concatenate([means, np.zeros(len(scale))])
+        if problem.drift is not None:
+            self.mean[problem.most + problem.drift] = -prior.slowing
         self.deviation = np.concatenate([deviations, problem.deviation * scale])
 
     def terms(self, theta: Array) -> tuple[float, Array, Array]:
@@ -330,7 +332,7 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
         spur=drawn.shape[:, 1],
         levels=theta[:, :most],
         effects=effects,
-        drift=np.zeros(len(theta)) if problem.drift is None else theta[:, most + problem.drift],
+        drift=_drift_before(prior, len(theta), seed) if problem.drift is None else theta[:, most + problem.drift],
         spread=drawn.shape[:, 2],
         fields=tuple(counts.schema.names[n] for n in sorted(chosen)),
         effective=drawn.effective,
@@ -371,6 +373,12 @@ def _misfits(problem: Problem, drawn: Draws, seed: int) -> tuple[Misfit, ...]:
             if number >= _FEWEST_COMPARED:
                 compared.append(Misfit.of(coupons, own is lately, number, brought, would[:, own].sum(axis=1)))
     return tuple(each for each in compared if each.chance * len(compared) < _CONTRADICTED)
+
+
+def _drift_before(prior: Prior, draws: int, seed: int) -> Array:
+    """Drifts of a study that shows a single wave: those of the prior, [draws]."""
+    drift: Array = -prior.slowing + prior.drift * named_generator("drift", seed).standard_normal(draws)
+    return drift
 
 
 def _evidence(problem: Problem, shape: tuple[float, float, float], prior: Prior) -> float:

@@ -57,6 +57,7 @@ _KEYS: dict[str, Rule] = {
     "level": _DEVIATION,
     "answer": _DEVIATION,
     "drift": _DEVIATION,
+    "slowing": between(-1, 1),
     "favour": _DEVIATION,
     "answers_matter": share,
 }
@@ -65,7 +66,7 @@ _KEYS: dict[str, Rule] = {
 
 @dataclass(frozen=True)
 class Prior:
-    """What is believed before any data. Shapes have weights, everything else a normal distribution around 0."""
+    """What is believed before any data. Shapes have weights; everything else is normal, around 0 but for the drift."""
 
     limited: Points = ((0.0, 0.3), (0.25, 0.1), (0.5, 0.2), (0.75, 0.1), (1.0, 0.3))
     """Share of people who use the first coupons first, with weights; the coupons of others are used on their own."""
@@ -79,6 +80,8 @@ class Prior:
     """Of what one answer adds to the zeal."""
     drift: float = 0.1
     """Of what one wave more adds to the zeal."""
+    slowing: float = 0.05
+    """Mean of the drift with the sign turned: how much less zeal is expected of each wave than of the one before."""
     favour: float = 0.25
     """Of the zeal of people to whom staff gave one coupon more than planned, or than usual."""
     answers_matter: float = 0.1
