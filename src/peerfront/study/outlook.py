@@ -82,9 +82,7 @@ def horizon_of(fit: Fit, today: date | None, valid_days: float, order: PlanOrder
     until = date.fromisoformat(order.deadline)
     days = (until - today).days
     if not 1 <= days <= MOST_DAYS:
-        raise SettingError(
-            "outlook.deadline", until=until.isoformat(), today=today.isoformat(), days=days, most=MOST_DAYS
-        )
+        raise SettingError("outlook.deadline", until=until.isoformat(), today=today.isoformat(), most=MOST_DAYS)
     return Horizon(days, _WEEK, generation, rounds_until(days, generation, rounds), False, until, True)
 
 
