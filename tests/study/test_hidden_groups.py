@@ -36,6 +36,7 @@ from peerfront.study.published_counts import (
 from peerfront.study.published_tables import published_homophily
 from peerfront.study.report import ReportSettings
 from study.small_advice import a_fit, a_frontier, a_study, page_of
+from study.small_outlook import ahead
 from study.subtraction_attack import recovered_cells
 
 STUDIES = int(os.environ.get("HIDDEN_GROUP_STUDIES", "40"))
@@ -264,14 +265,14 @@ def test_no_small_group_follows_from_a_saved_model(capsys) -> None:
 
 def test_forecast_files_tell_of_simulated_studies_alone() -> None:
     """Their columns are averages and bands over simulated studies: no count of people of the study is among them."""
-    outlook = forecast(a_fit(), a_frontier(12), PlanOrder(12), None, 20, 0)
+    outlook = ahead(a_fit(), a_frontier(12), PlanOrder(12), None, studies=20)
     bands = {"p10", "p25", "median", "p75", "p90"}
-    assert set(outlook.rounds.columns) == (
-        {"policy", "round", "issued", "recruits", "total"} | bands | {f"total_{name}" for name in bands}
-    )
+    assert set(outlook.steps.columns) == bands | {f"total_{name}" for name in bands} | {
+        "policy", "step", "until", "days", "recruits", "total", "arrivals", "queue", "spent", "spent_so_far", "open",
+    }  # fmt: skip
     assert set(outlook.summary.columns) == bands | {
-        "policy", "described", "recruits", "reaches_target", "dies_out", "unused",
-        "never_issued", "rounds", "plan_lead", "plan_lead_low", "plan_lead_high",
+        "policy", "described", "recruits", "reaches_target", "target_p25", "target_date", "target_p75", "dies_out",
+        "spent", "unused", "never_issued", "open", "queue", "plan_lead", "plan_lead_low", "plan_lead_high",
     }  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def test_nothing_to_give_out_leaves_what_is_open() -> None:
 
 def test_a_population_that_runs_out() -> None:
     fit, standing = a_fit("capacity", "per_coupon"), a_standing()
-    asked = dataclasses.replace(order(15), population=("44",))
+    asked = dataclasses.replace(order(15), population=("44",), already=40)
     left = share_left_of(fit, standing, asked)
     assert left is not None
     assert left(np.array([0, 2, 4, 50])).tolist() == sorted(left(np.array([0, 2, 4, 50])).tolist(), reverse=True)

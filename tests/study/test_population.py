@@ -15,9 +15,11 @@ from peerfront.models.finite_population import usual_sizes
 from peerfront.study.artifacts import Fit
 from peerfront.study.planning import plan_coupons
 from peerfront.study.population import PopulationFit, reachable_shares, read_population, with_population
+from peerfront.study.rivals import Rival
 from study.small_advice import a_fit, a_frontier, order
+from study.small_outlook import ahead
 
-THREE = (("three each", Constant(3)),)
+THREE = (Rival("three each", Constant(3)),)
 
 
 def fitted(**scores: object) -> Fit:
@@ -26,16 +28,15 @@ def fitted(**scores: object) -> Fit:
 
 def test_a_small_population_brings_fewer_recruits_and_says_so() -> None:
     fit, people = fitted(), a_frontier(6)
-    endless = forecast(fit, people, order(), target=100, already=90, episodes=200, rivals=THREE)
-    few = forecast(fit, people, order(population=96), target=96, already=90, episodes=200, rivals=THREE)
-    many = forecast(fit, people, order(population=10**8), target=100, already=90, episodes=200, rivals=THREE)
-    assert few.rounds[few.rounds["policy"] == PLAN]["total_p90"].max() <= 6
+    endless = ahead(fit, people, order(target=100), THREE, 90, studies=200)
+    few = ahead(fit, people, order(population=96, target=96), THREE, 90, studies=200)
+    many = ahead(fit, people, order(population=10**8, target=100), THREE, 90, studies=200)
+    assert few.steps["total_p90"].max() <= 6
     assert few.of_plan["recruits"] < 0.7 * endless.of_plan["recruits"]
     assert many.of_plan["recruits"] == endless.of_plan["recruits"]
-    assert "a population that runs out" in str(endless)
-    assert "runs out as the simulated recruits come" in str(few)
+    assert any("a population that runs out" in str(line) for line in endless.details())
     assert few.of_plan["p10"] < few.of_plan["p90"] <= 6
-    said = str(few)
+    said = "\n".join(map(str, few.details()))
     assert "The population has 96 people, of whom 6 have not taken part" in said
     assert few.population == 96
 
@@ -55,9 +56,9 @@ def test_a_plan_knows_who_has_nobody_left() -> None:
     same = plan_coupons(fit, unknown, order(8))
     assert same.table["coupons"].tolist() == plain.table["coupons"].tolist()
     assert same.expected == plain.expected
-    outlook = forecast(fit, asked, order(8), episodes=50, rivals=THREE)
+    outlook = ahead(fit, asked, order(8), THREE, studies=50)
     assert outlook.population is None
-    assert outlook.of_plan["recruits"] < forecast(fit, people, order(8), episodes=50, rivals=THREE).of_plan["recruits"]
+    assert outlook.of_plan["recruits"] < ahead(fit, people, order(8), THREE, studies=50).of_plan["recruits"]
 
 
 def test_groups_have_their_own_sizes() -> None:
@@ -75,9 +76,8 @@ def test_groups_have_their_own_sizes() -> None:
     told = read_population(order(population=["sex=m:400", "sex=f:60"], already=90), fit, people)
     assert told is not None
     assert told.already.sum() == pytest.approx(90)
-    assert forecast(
-        fit, people, order(population=["sex=f:52:50", "sex=m:43:40"]), episodes=60, rivals=THREE
-    ).rounds["total_p90"].max() <= 5  # fmt: skip
+    groups = order(population=["sex=f:52:50", "sex=m:43:40"])
+    assert ahead(fit, people, groups, THREE, 90, studies=60).steps["total_p90"].max() <= 5
 
 
 def test_network_sizes_of_the_study_are_used() -> None:
@@ -120,7 +120,7 @@ def test_impossible_populations_are_refused(asked: dict[str, object], message: s
 
 def test_a_target_above_the_population_is_refused() -> None:
     with pytest.raises(SettingError, match="The target is 300 people, and the population has 200"):
-        forecast(fitted(), a_frontier(), order(population=200), target=300, episodes=10)
+        ahead(fitted(), a_frontier(), order(population=200, target=300), studies=10)
 
 
 def test_nothing_changes_without_a_population() -> None:

@@ -4,9 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from peerfront.study.forecast import Forecast, forecast
-from peerfront.words.forecast_words import gain_lines
-from study.test_date_forecast import made
 
 from peerfront.baselines.simple_rules import WhileTheyLast, threshold_rules
 from peerfront.foundation.randomness import named_luck
@@ -21,7 +18,9 @@ from peerfront.study.rivals import (
     tuned_threshold,
     usual_rivals,
 )
+from peerfront.words.outlook_words import outlook_lines
 from study.small_advice import a_fit, a_frontier, order
+from study.small_outlook import advice_by_date, ahead
 
 
 def given(*pairs: tuple[int, int]) -> object:
@@ -88,9 +87,9 @@ def test_a_verdict_needs_more_than_chance_and_more_than_two_percent(plan, rival,
     assert gain.verdict is verdict
     assert gain.lead.mean == pytest.approx(np.mean(plan) - np.mean(rival))
     assert gain.by_part["motivate"].mean == pytest.approx(np.mean(plan[2:]) - np.mean(rival[2:]))
-    words = str(gain_lines(Gains((gain,)))[0])
-    assert ("about the same as with the plan" in words) == (verdict is Verdict.SAME)
-    assert "if one coupon works almost as well as three" in words
+    outlook = dataclasses.replace(advice_by_date(studies=2).outlook, gains=Gains((gain,)))
+    words = " ".join(map(str, outlook_lines(outlook)))
+    assert ("about the same as the plan" in words) == (verdict is Verdict.SAME)
 
 
 def test_an_interval_of_the_mean_holds_it_as_often_as_it_says() -> None:
@@ -105,9 +104,8 @@ def test_an_interval_of_the_mean_holds_it_as_often_as_it_says() -> None:
 
 @pytest.mark.parametrize("by_date", [False, True])
 def test_a_forecast_shows_the_best_rival_and_the_studys_own_practice(by_date: bool) -> None:
-    outlook = (
-        made(studies=60) if by_date else forecast(a_fit("capacity", "per_coupon"), a_frontier(), order(), episodes=60)
-    )
+    by_rounds = ahead(a_fit("capacity", "per_coupon"), a_frontier(), order(), None, studies=60)
+    outlook = advice_by_date().outlook if by_date else by_rounds
     gains, rows = outlook.gains, outlook.summary.set_index("policy")
     assert [gain.policy for gain in gains.each] == list(rows.index[1:])
     assert gains.best.recruits == rows["recruits"][1:].max()
@@ -119,6 +117,6 @@ def test_a_forecast_shows_the_best_rival_and_the_studys_own_practice(by_date: bo
         low, high = sorted(lead.mean for lead in parts.values())
         assert low <= gain.lead.mean <= high
         assert gain.lead.low < gain.lead.mean < gain.lead.high
-    assert isinstance(outlook, Forecast) is not by_date
+    assert outlook.by_rounds is not by_date
     shown = str(outlook)
     assert all(str(gain.described) in shown for gain in gains.shown)

@@ -205,7 +205,8 @@ def outlook_of(
     `sheet` is what the plan gives out today; without it that is planned in every simulated study. The same arguments
     give exactly the same tables.
     """
-    order, rules, share_left = task.order, task.rules, share_left_of(fit, standing, task.order)
+    order, rules = task.order, task.rules
+    share_left = share_left_of(fit, standing, order)
     depleted, _ = with_population(fit, standing.waiting, order)
     n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), order.seed
     settings = DaySettings(horizon.days, order.available, horizon.step, order.interviews_per_week)

@@ -192,8 +192,7 @@ def share_left_of(fit: Fit, standing: Standing, order: PlanOrder) -> SharesLeft 
     people = standing.waiting if len(standing.waiting) else Frontier.of(standing.holders)
     if not len(people):
         return None
-    counted = order if order.already is not None else replace(order, already=standing.enrolled)
-    population = read_population(counted, fit, people)
+    population = read_population(order, fit, people)
     assert population is not None, "the order has one"
     check_target(order.target, round(population.sizes.sum()))
     return reachable_shares(population, fit, people)
