@@ -295,7 +295,7 @@ def test_forecast_estimates_and_report_and_their_commands(page, app, tmp_path) -
     check_accessible(page)
     press(page, "Write the report")
     page.get_by_role("link", name="Download the report").wait_for(timeout=PATIENCE)
-    assert "harbour" in page.frame_locator("iframe").locator("h1").inner_text()
+    assert "harbour" in page.frame_locator("iframe").locator("h1").first.inner_text()
     check_accessible(page)
     commands += shown_commands(page)
     shutil.copytree(app.folder / "files", tmp_path / "files")
