@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from peerfront.study.forecast import forecast
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Frontier

@@ -10,7 +10,6 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.study.forecast import forecast
 
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.study import Study, summarise

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from peerfront.study.forecast import PLAN, forecast
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName

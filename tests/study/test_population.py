@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from peerfront.study.forecast import PLAN, forecast
 
 from peerfront.baselines.simple_rules import Constant
 from peerfront.data.reading import read_frontier

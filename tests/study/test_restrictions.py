@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from peerfront.study.forecast import forecast
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.study.advice import advise
