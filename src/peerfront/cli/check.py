@@ -42,7 +42,7 @@ def check_command(
     strict: options.STRICT = False,
     details: options.DETAILS = False,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Check a study's file: who recruited whom, coupons, dates, and what is known about people.
 
     Nothing is written without --out. With it, the folder holds the problems, a summary, the tree for GraphViz and,
@@ -116,6 +116,10 @@ def check_command(
     elif saved is None and waiting is None:
         show("")
         tell("Keep this, with a schema to edit: --out FOLDER. More: --details.")
+    return {
+        "summary": summary, "waiting": len(study.waiting), "fields": study_schema.fields, "left_out": reasons,
+        "notes": notes, "problems": study.problems,
+    }  # fmt: skip
 
 
 def _check_workbook(file: Path, sheet: str) -> None:
@@ -187,7 +191,7 @@ def convert_command(
     schema: options.SCHEMA = None,
     strict: options.STRICT = False,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz.
 
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it,
@@ -210,6 +214,7 @@ def convert_command(
                 file=file,
             )
         )
+    return {"file": out, "format": to, "people": len(study), "problems": study.problems}
 
 
 def example_command(
@@ -218,7 +223,7 @@ def example_command(
     people: Annotated[float, number("About how many people took part so far.")] = 500,
     seed: options.SEED = 0,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Write a made-up study (nobody in it exists) and the people who wait for coupons now."""
     from peerfront.simulation.demo_study import EXAMPLE_FILES, demo_study
 
@@ -234,3 +239,4 @@ def example_command(
         frontier=out / "frontier.csv",
         command=f"peerfront check {out / 'study.csv'} --out {out / 'checked'}",
     )
+    return {"folder": out, "files": EXAMPLE_FILES, "people": len(tables.study), "waiting": len(tables.frontier)}

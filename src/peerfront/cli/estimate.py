@@ -73,7 +73,7 @@ def design_command(
     out: Annotated[Path | None, output("Folder for tables (CSV), words (text) and the picture (PNG, SVG).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what --out already holds.")] = False,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Before a study starts: compare rules for coupons by the recruits they bring and by what they do to its estimate.
 
     Whole studies are played on networks in which everybody's outcome is known: with the same number for everybody,
@@ -117,6 +117,10 @@ def design_command(
     if out is not None:
         write_design(out, result)
         show_written(out, DESIGN_FILES)
+    return {
+        "settings": settings, "rules": result.rules, "estimators": result.table, "recommended": result.recommended,
+        "lines": result.lines(),
+    }  # fmt: skip
 
 
 def estimate_command(
@@ -154,7 +158,7 @@ def estimate_command(
     coupons_each: options.COUPONS_EACH = None,
     strict: options.STRICT = False,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Estimate shares and means in the population, also where coupons depended on people.
 
     Says which estimator is valid here and why. Those that are not are shown in grey, with how far they are likely off.
@@ -184,3 +188,8 @@ def estimate_command(
     if out is not None:
         write_estimates(out, estimates)
         show_written(out, names)
+    verdicts = {each.outcome.name: each.verdict for each in estimates.outcomes}
+    return {
+        "estimates": estimates.table, "verdicts": verdicts, "population": estimates.population,
+        "interval": estimates.interval, "notes": estimates.notes, "lines": estimates.lines(),
+    }  # fmt: skip

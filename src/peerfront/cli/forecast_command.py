@@ -57,7 +57,7 @@ def forecast_command(
     details: options.DETAILS = False,
     out: Annotated[Path | None, output("Folder for the tables (CSV) and the picture (PNG, SVG).")] = None,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Simulate the study from here on: how many come and when, chances, coupons that stay unused.
 
     With --study-file by date, open coupons included; with FRONTIER, a file of the people who may refer next, by rounds.
@@ -81,6 +81,7 @@ def forecast_command(
     if out is not None:
         write_forecast(out, outlook)
         show_written(out, [name for name in FORECAST_FILES if (out / name).exists()])
+    return outlook
 
 
 def backtest_command(
@@ -113,7 +114,7 @@ def backtest_command(
         Path | None, output("Folder for tables (CSV), words and picture; a run that was stopped goes on there.")
     ] = None,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Cut a study at earlier days, fit to what was known, forecast the rest, and compare with what came.
 
     Forecasts know how many coupons people really got afterwards, not who came. The result says whether forecasts can
@@ -141,6 +142,7 @@ def backtest_command(
     if out is not None:
         write_backtest(out, test)
         show_written(out, BACKTEST_FILES)
+    return test
 
 
 def report_command(
@@ -195,7 +197,7 @@ def report_command(
     date: options.DATE = None,
     round: options.ROUND = None,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Write a page that can be printed and sent: plan, forecast, what is known, data, trees, fit, what to disclose.
 
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
@@ -230,3 +232,4 @@ def report_command(
             outcome=outcome or (), decisions=decisions, progress=progress,
         )  # fmt: skip
     tell("Written: {file}.", file=out)
+    return {"file": out}

@@ -14,6 +14,7 @@ from peerfront import __version__
 from peerfront.cli.check import check_command, convert_command, example_command
 from peerfront.cli.estimate import design_command, estimate_command
 from peerfront.cli.forecast_command import backtest_command, forecast_command, report_command
+from peerfront.cli.json_output import error_document, json_asked_for, nothing_printed, result_document
 from peerfront.cli.live import app_command, live_app
 from peerfront.cli.plan import fit_command, plan_command
 from peerfront.cli.research import (
@@ -26,6 +27,7 @@ from peerfront.cli.research import (
 from peerfront.cli.screen import Shown, show
 from peerfront.cli.week_command import week_command
 from peerfront.foundation.errors import PeerfrontError, UnknownName
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import lose_nothing, visible_message
 from peerfront.words.language import LANGUAGES, Medium, Text, catalogue, joined, language_of_the_user, say, speaking
 
@@ -42,7 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # In the order of use. Modules of commands import what takes long to load only when the command runs.
-GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+GROUPS: dict[str, dict[str, Callable[..., object]]] = {
     "A study": {
         "app": app_command,
         "check": check_command,
@@ -90,6 +92,13 @@ def _options(
             show_default=False,
         ),
     ] = None,  # read by language_asked_for, before anything is said
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print the result as JSON, and errors too, instead of tables and sentences. Stands anywhere.",
+        ),
+    ] = False,  # read by json_asked_for
 ) -> None:
     pass
 
@@ -105,13 +114,13 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
     for stream in (sys.stdout, sys.stderr):
         lose_nothing(stream)
+    as_json = json_asked_for(sys.argv)
     with ended_by_signals(), Shown() as shown:
         try:
             with speaking(catalogue(language_asked_for(sys.argv), Medium.TERMINAL)):
-                _run()
+                _run(as_json)
         except PeerfrontError as problem:  # an unknown language
-            _say(str(problem))
-            sys.exit(BAD_INPUT)
+            _fail(problem, problem.code, problem.remedies, as_json=as_json)
         finally:
             if fault := shown.fault():
                 _say(str(say("What was to be shown could not be written ({fault}). Free some space.", fault=fault)))
@@ -125,27 +134,44 @@ KEPT_BY_CHECK = say(
 )
 
 
-def _run() -> None:
+def _run(as_json: bool) -> None:
+    """Run the command that was asked for. It returns its result, or after Ctrl-C an exit code."""
     try:
-        sys.exit(translated(typer.main.get_command(app)).main(standalone_mode=False))
+        with nothing_printed() if as_json else contextlib.nullcontext():
+            command = translated(typer.main.get_command(app))
+            result = command.main(standalone_mode=False)
+            if isinstance(result, int):
+                sys.exit(result)
+        if as_json and result is not None:
+            typer.echo(result_document(next(word for word in sys.argv[1:] if word in command.commands), result))
+        sys.exit(0)
     except PeerfrontError as problem:
-        _say(str(problem))
-        if "check" not in sys.argv and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies):
-            show(KEPT_BY_CHECK, err=True)
-        sys.exit(BAD_INPUT)
+        by_check = "check" not in sys.argv and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies)
+        _fail(problem, problem.code, problem.remedies, as_json=as_json, more=KEPT_BY_CHECK if by_check else None)
     except MemoryError as problem:
         memory = say(
             "There is not enough memory for this ({problem}). Use fewer people, coupons, rounds or episodes, a file "
             "with fewer columns, or a larger computer.",
             problem=str(problem) or "MemoryError",
         )
-        _say(str(memory))
-        sys.exit(BAD_INPUT)
+        _fail(memory, "commands.memory", as_json=as_json)
     except Exception as problem:
         if not hasattr(problem, "format_message"):  # nothing that Typer says about a command line
             raise
-        _say(str(usage_fault(problem)))
-        sys.exit(BAD_INPUT)
+        _fail(usage_fault(problem), "commands.usage", as_json=as_json)
+
+
+def _fail(
+    problem: object, code: str, remedies: tuple[Remedy, ...] = (), *, as_json: bool, more: Text | None = None
+) -> None:
+    """Show an error, and end with the exit code of bad input."""
+    if as_json:
+        typer.echo(error_document(code, str(problem), remedies), err=True)
+    else:
+        _say(str(problem))
+        if more is not None:
+            show(more, err=True)
+    sys.exit(BAD_INPUT)
 
 
 def _say(problem: str) -> None:

@@ -61,7 +61,7 @@ def fit_command(
     strict: options.STRICT = False,
     details: options.DETAILS = False,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Learn from a study's file how many people bring and whom, and prepare plans for the coupons that are left.
 
     --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it, fit
@@ -94,6 +94,11 @@ def fit_command(
         "Written to {out}. Next: peerfront plan {out} --study-file {file} --budget {budget}",
         out=str(out), file=str(file), budget=settings.budget,
     )  # fmt: skip
+    made = fitted.fit
+    return {
+        "model": out, "rules": made.rules, "settings": made.settings, "scores": made.scores, "messages": made.messages,
+        "lines": fitted.summary.lines(), "details": fitted.summary.details(),
+    }  # fmt: skip
 
 
 def plan_command(
@@ -152,7 +157,7 @@ def plan_command(
     date: options.DATE = None,
     round: options.ROUND = None,
     overwrite: options.OVERWRITE = False,
-) -> None:
+) -> object:
     """Make the coupon sheet: who gets how many coupons now, why, and what else could be done.
 
     --out sheet.xlsx writes a workbook that prints on A4 or Letter, headed by --study, --date and --round, with room for
@@ -211,6 +216,7 @@ def plan_command(
             added=len(plan.table),
             all=len(log),
         )
+    return plan
 
 
 def _written(file: Path) -> Text:

@@ -31,7 +31,7 @@ _ENDINGS = {
 
 def worlds_command(
     name: Annotated[str | None, typer.Argument(help="Describe this world; leave out to list all.")] = None,
-) -> None:
+) -> object:
     """List the worlds a policy can be tested in, or describe one."""
     from peerfront.foundation.settings import Spec
     from peerfront.simulation.catalog import WORLDS, make_world, world_entry
@@ -40,7 +40,7 @@ def worlds_command(
     if name is None:
         print_list(say("world"), {key: entry.summary for key, entry in WORLDS.items()})
         console.print(str(say("Describe one with {command}.", command="peerfront worlds NAME")))
-        return
+        return {key: each.summary for key, each in WORLDS.items()}
     spec = Spec.parse(name)
     entry, world = world_entry(spec), make_world(spec)
     console.print(cell(spec.name, "bold").append(f": {entry.summary}\n\n{entry.description}\n", style="not bold"))
@@ -60,9 +60,14 @@ def worlds_command(
     draws = say("Draws: all are this one world, with other luck.")
     console.print(str(say("Draws: each is another world.") if entry.has_draws else draws))
     print_options(console, spec.name, entry.options)
+    return {
+        "world": spec.name, "summary": entry.summary, "description": entry.description, "has_draws": entry.has_draws,
+        "fields": {field.name: len(field) for field in world.schema.fields}, "facts": getattr(world, "facts", ()),
+        "options": {key: option.help for key, option in entry.options.items()},
+    }  # fmt: skip
 
 
-def policies_command() -> None:
+def policies_command() -> object:
     """List the policies that can play, with their settings."""
     from peerfront.experiments.policies import POLICIES
 
@@ -70,6 +75,10 @@ def policies_command() -> None:
     console = new_screen()
     for name, entry in POLICIES.items():
         print_options(console, name, entry.options)
+    return {
+        name: {"summary": entry.summary, "options": {key: option.help for key, option in entry.options.items()}}
+        for name, entry in POLICIES.items()
+    }
 
 
 def print_list(kind: Text, summaries: Mapping[str, object]) -> None:
@@ -96,7 +105,7 @@ def simulate_command(
     max_per_person: options.MAX_PER_PERSON = None,
     max_per_round: options.MAX_PER_ROUND = None,
     seed: options.SEED = 0,
-) -> None:
+) -> object:
     """Play one episode and print its rounds as a table."""
     import numpy as np
 
@@ -112,6 +121,7 @@ def simulate_command(
     testing_world, player = prepared_policy(comparison, task, discount)
 
     rows: list[tuple[object, ...]] = []
+    coupons: list[object] = []
     left, reward = rules.budget, 0.0
 
     def watch(played: Round) -> None:
@@ -124,6 +134,7 @@ def simulate_command(
         nobody = int((played.coupons == 0).sum())
         both = joined([shares, say("{n} none", n=nobody) if nobody else ""], "; ")
         rows.append((played.number, len(played.crowd), left, given, both, recruits, f"{reward:.2f}"))
+        coupons.append(played.coupons)
         left -= given
 
     result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
@@ -142,6 +153,16 @@ def simulate_command(
     legend = say("coupons: left at the start of the round; 3 x 4: three people get four each.")
     ending = _ENDINGS[Ending(int(result.ending[0])).name]
     show_result([ResultTable(title, headings, tuple(rows), n_names=0)], [joined([summary, ending]), legend])
+    return {
+        **where,
+        "discount": discount,
+        "reward": reward,
+        "ending": Ending(int(result.ending[0])).name.lower(),
+        "rounds": [
+            {"round": row[0], "people": row[1], "left": row[2], "given": row[3], "recruits": row[5], "coupons": each}
+            for row, each in zip(rows, coupons, strict=True)
+        ],
+    }
 
 
 def compare_command(
@@ -187,7 +208,7 @@ def compare_command(
     workers: options.WORKERS = 2,
     backend: options.BACKEND = "loky",
     scheduler: options.SCHEDULER = None,
-) -> None:
+) -> object:
     """Play policies in worlds and compare them fairly: paired episodes, several draws, intervals.
 
     Without --out the tables are only printed. With it, Ctrl-C keeps what is finished: repeat the command with --resume.
@@ -238,6 +259,7 @@ def compare_command(
         console.print(terminal_table(table))
     if out is not None:
         tell("\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md")
+    return {"means": results.table, "differences": results.differences, "bounds": results.bounds}
 
 
 def terminal_table(table: ResultTable) -> "Group":
@@ -278,7 +300,7 @@ def reproduce_command(
     workers: options.WORKERS = 2,
     backend: options.BACKEND = "loky",
     scheduler: options.SCHEDULER = None,
-) -> None:
+) -> object:
     """Fit the dynamics, train every method for every discount, test all of them, and set the paper's table beside ours.
 
     Ctrl-C and even a crash keep what is finished: repeat the command to go on. Fitted models, trained methods and
@@ -301,10 +323,13 @@ def reproduce_command(
             plan, out, workers=Workers(workers, backend, scheduler), overwrite=overwrite, progress=progress
         )
     console = new_screen()
-    for each in write_reproduction(reproduction, out):
+    answers = write_reproduction(reproduction, out)
+    for each in answers:
         console.print(cell(each.question, "bold").append(f" {each.answer}\n", style="not bold"))
     tell(
         "The report is {report}; the tables are {table}, .csv and .tex.",
         report=out / "report.html",
         table=out / "table.md",
     )
+    tables = {name: results.table for name, results in reproduction.results.items()}
+    return {"folder": out, "answers": answers, "tables": tables, "timings": reproduction.timings}

@@ -60,7 +60,7 @@ def week_command(
     schema: options.SCHEMA = None,
     details: options.DETAILS = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last week; its folder and log stay.")] = False,
-) -> None:
+) -> object:
     """Make this week's plan: what changed, last week's plan against what was done, the sheet, the forecast by date.
 
     Options are kept from week to week, so that from the second week on `peerfront week FILE` is enough. Everything is
@@ -84,7 +84,7 @@ def week_command(
             day=week.day,
             folder=week.folder,
         )
-        return
+        return {"undone": week}
     if file is None:
         raise SettingError("week_options.needs_file")
     given = {
@@ -99,6 +99,12 @@ def week_command(
     with shown_progress() as progress:
         result = run_week(file, place, WeekRequest(day, refit, schema, model, study or "", given), progress)
     _show(result, details=details)
+    new, plan = result.new, result.plan
+    return {
+        "number": result.week.number, "day": result.week.day, "folder": result.folder, "again": result.again,
+        "changes": new and new.changes, "handed_out": new and new.handed_out, "coupons": new and new.coupons,
+        "sheet": plan and plan.sheet, "same_for_all": plan and plan.same_for_all, "lines": result.lines(),
+    }  # fmt: skip
 
 
 def _show(result: "WeekResult", *, details: bool) -> None:
