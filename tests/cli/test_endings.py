@@ -92,7 +92,8 @@ def test_a_closed_pipe_is_quiet_and_loses_no_file(place) -> None:
     os.close(read)
     ended = subprocess.run(PLAN, cwd=place, stdout=write, stderr=subprocess.PIPE, text=True, env=HERE)
     os.close(write)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.returncode == 0
+    assert "rror" not in ended.stderr  # nor a traceback; only how far it is
     assert (place / "sheet.csv").exists()
 
 
