@@ -30,7 +30,7 @@ def run(monkeypatch, capsys, tmp_path):
 def test_check_says_what_is_in_the_file_and_writes_nothing(run, study, tmp_path) -> None:
     code, out, _ = run("check", study)
     assert code == 0
-    for text in ("own.coupon", "coupon.1, coupon.2", "when the person took part", "seeds", "19 (48%)", "âge"):
+    for text in ("own.coupon", "coupon.1, coupon.2", "when the person took part", "seed", "19 (48%)", "âge"):
         assert text in out
     assert "No problems found." in out
     assert "20 people with usable recruitment counts, and 19 recruiter-recruit pairs" in out
@@ -61,7 +61,7 @@ def test_the_folder_and_the_edited_schema(run, study, tmp_path) -> None:
         schema.read_text(encoding="utf-8").replace("exclude = [", 'exclude = [ "âge",', 1), encoding="utf-8"
     )
     edited = schema.read_bytes()
-    code, out, _ = run("check", study, "--schema", schema, "--out", folder, "--overwrite")
+    code, out, _ = run("check", study, "--schema", schema, "--out", folder, "--overwrite", "--details")
     assert code == 0
     assert "excluded by the schema" in out
     assert schema.read_bytes() == edited
@@ -196,9 +196,11 @@ def test_the_coupons_of_a_day(run, tmp_path) -> None:
     path.write_text("id,recruiter.id,coupons.issued,date\n" + "\n".join(rows) + "\n")
     code, out, _ = run("check", path)
     assert code == 0
-    assert "Coupons on 2024-03-21" in out
+    assert "On 2024-03-21: " in out
     assert "Some coupons have no date of expiry and stay open" in " ".join(out.split())
-    code, out, _ = run("check", path, "--valid-days", "14", "--as-of", "2024-03-20", "--out", tmp_path / "out")
+    code, out, _ = run(
+        "check", path, "--valid-days", "14", "--as-of", "2024-03-20", "--out", tmp_path / "out", "--details"
+    )
     assert code == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert {"Coupons on 2024-03-20", "used 2", "open 5", "expired, or no longer open 1"} <= set(lines)

@@ -32,8 +32,7 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
     assert code == 0
     assert "Week 1, 2026-03-02: 24 people in harbour.csv." in out
     assert "Give 3 coupons to each of the 24 people who wait." in out
-    assert "P0024 3 3 coupons, as for everybody: the study is too small to tell people apart." in out, "the sheet"
-    assert "Next week: peerfront week harbour.csv" in out
+    assert "P0024 3 as for everybody" in out, "the sheet"
     folder = tmp_path / "harbour-study" / "week-01_2026-03-02"
     assert {path.name for path in folder.iterdir()} == {
         "sheet.csv",
@@ -128,15 +127,15 @@ def test_check_counts_hand_outs_from_the_day_of_their_sheet(study, monkeypatch, 
     table.loc[len(table)] = {**table.loc[0], "id": "last", "coupons_issued": "0", "date": "2026-03-09"}
     table.to_csv(study.file, index=False)
     _, out, _ = run(monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10")
-    assert "Coupons on 2026-03-09 used 0 open 12 people with open coupons 4" in out
+    assert "On 2026-03-09: 12 open" in out
     assert "no other day is known" not in out
     Path("harbour-study").rename("elsewhere")
     _, out, _ = run(monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10")
-    assert "open 0" in out
+    assert ": 0 open" in out
     _, out, _ = run(
         monkeypatch, capsys, "check", "harbour.csv", "--valid-days", "10", "--schema", "elsewhere/schema.toml"
     )
-    assert "open 12" in out
+    assert ": 12 open" in out
 
 
 def test_what_must_be_named(study, monkeypatch, capsys) -> None:

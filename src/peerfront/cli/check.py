@@ -115,7 +115,7 @@ def check_command(
             )
     elif saved is None and waiting is None:
         show("")
-        tell("Keep this, with a schema to edit: --out FOLDER. More: --details.")
+        tell("Keep it: --out FOLDER. More: --details.")
     return {
         "summary": summary, "waiting": len(study.waiting), "fields": study_schema.fields, "left_out": reasons,
         "notes": notes, "problems": study.problems,

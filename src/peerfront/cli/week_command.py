@@ -116,7 +116,7 @@ def _show(result: "WeekResult", *, details: bool) -> None:
 
     screen = new_screen()
     for section in sections_of(result):
-        if section.key in DETAILS and not details:
+        if section.key == DETAILS and not details:
             continue
         if section.title:
             show("")

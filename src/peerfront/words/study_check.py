@@ -98,17 +98,11 @@ def short_lines(study: Study, summary: Summary, schema: StudySchema) -> list[Tex
     ]
     if study.day is not None:
         counts, day = coupon_counts(study), date_text(study.day, study.numbered_days)
-        lines.append(
-            say(
-                "On {day} {open:,} are open, and {waiting:,} people wait.",
-                day=day,
-                open=counts.open,
-                waiting=counts.waiting,
-            )
-        )
+        today = {"day": day, "open": counts.open, "waiting": counts.waiting}
+        lines.append(say("On {day}: {open:,} open, {waiting:,} waiting.", **today))
         lines += _calendar_notes(study, counts)
     known = [rule.name for rule in schema.used[:_MOST_COLUMNS]]
-    lines.append(say("Known about people: {columns}.", columns=known or say("nothing")))
+    lines.append(say("Known about people: {columns}.", columns=known) if known else _nothing_known())
     if schema.left_out:
         lines.append(say("Not used: {columns}.", columns=list(schema.left_out[:_MOST_COLUMNS])))
     return lines
@@ -158,7 +152,7 @@ def _calendar(study: Study, day: float) -> Section:
         say("Coupons on {day}", day=date_text(day, study.numbered_days)),
         tuple((name, f"{number:,}") for name, number in rows),
         numbers=(1,),
-        below=tuple(_calendar_notes(study, counts)),
+        below=(*_calendar_notes(study, counts), *_waiting_notes(study, counts)),
     )
 
 
@@ -176,6 +170,11 @@ def _calendar_notes(study: Study, counts: CouponCounts) -> list[Text | Message]:
                 valid_days=Remedy("valid_days"),
             )
         )
+    return notes
+
+
+def _waiting_notes(study: Study, counts: CouponCounts) -> list[Text]:
+    notes = []
     if counts.waiting and "waiting" not in study.columns:
         notes.append(say("People wait who took part since the last coupons were issued, and have none."))
     if counts.passed_over:
@@ -248,7 +247,7 @@ def _fields(
         out = Remedy("out", "FOLDER")
         below.append(say("... and {n:,} more columns; all are in schema.toml with {out}.", n=more, out=out))
     if not schema.used:
-        below.append(say("No column tells people apart, such as sex or an age band: everybody would be treated alike."))
+        below.append(_nothing_known())
     source = say("What is known about people ({source})", source=schema.source)
     return Section(
         say("What is known about people (guessed)") if guessed else source,
@@ -259,6 +258,10 @@ def _fields(
         names=(*(rule.name for rule in schema.used), *schema.exclude),
         quiet=len(used),
     )
+
+
+def _nothing_known() -> Text:
+    return say("No column tells people apart, such as sex or an age band: everybody would be treated alike.")
 
 
 def _kind(rule: FieldRule) -> Text:

@@ -9,7 +9,9 @@ from peerfront.study.week import NewWeek
 from peerfront.study.week_changes import Changes, CouponsLeft, HandedOut
 from peerfront.study.week_model import ModelChoice
 from peerfront.study.week_plan import SameForAll, WeekPlan
+from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
+from peerfront.words.messages import text_of
 
 _LISTED = 8  # people in one sentence
 
@@ -196,17 +198,23 @@ def _same_for_all(share: SameForAll) -> Text:
 
 
 def model_lines(choice: ModelChoice) -> list[object]:
-    """What is to know about the model at once: it cannot be made yet, or the study has surprised the one before."""
+    """Whether the model is new and why, what surprised the one before, when people come, and warnings."""
+    if choice.model is None:
+        return model_news(choice)
+    fit = choice.model.fit
+    return [_age(choice), *model_news(choice), *return_lines(fit), *map(text_of, fit.warnings)]
+
+
+def model_news(choice: ModelChoice) -> list[object]:
+    """What is to know at once: the model cannot be made yet, or the study has surprised the one before."""
     return [choice.too_small] if choice.too_small is not None else [_surprise(each) for each in choice.surprises]
 
 
 def model_details(choice: ModelChoice) -> list[object]:
-    """Whether the model is new and why, what it says, and its warnings."""
-    return (
-        []
-        if choice.model is None
-        else [_age(choice), *choice.model.summary.lines()[:-1], *choice.model.summary.details()]
-    )
+    """The age of the model, and everything that it says."""
+    if choice.model is None:
+        return []
+    return [_age(choice), *choice.model.summary.lines(), *choice.model.summary.details()]
 
 
 def _age(choice: ModelChoice) -> Text:

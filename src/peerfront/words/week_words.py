@@ -16,14 +16,13 @@ from peerfront.words.week_lines import (
     head_lines,
     left_line,
     model_details,
-    model_lines,
+    model_news,
     sheet_lines,
 )
 
 SUMMARY, SUMMARY_DATA = "summary.txt", "summary.json"
-HEAD, SINCE, THIS_WEEK, MODEL = "head", "since", "this_week", "model"
-DETAILS = SHEET_DETAILS, MODEL_DETAILS = "details", "model_details"
-"""Keys of the sections; those of details are for who asks."""
+HEAD, SINCE, THIS_WEEK, MODEL, DETAILS = "head", "since", "this_week", "model", "details"
+"""Keys of the sections."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Section:
 
 def week_lines(result: WeekResult) -> list[object]:
     """Titles and lines of the summary, without details."""
-    sections = [section for section in sections_of(result) if section.key not in DETAILS]
+    sections = [section for section in sections_of(result) if section.key != DETAILS]
     return [*_with_titles(sections), log_line(result)]
 
 
@@ -101,14 +100,13 @@ def _new_sections(new: NewWeek) -> list[Section]:
     since: list[object] = []
     if new.changes is not None and new.handed_out is not None:
         since = [*change_lines(new.changes), *handed_out_lines(new.handed_out)]
-    left = [left_line(new.coupons)]
+    left, of_model = [left_line(new.coupons)], model_details(new.choice)
     no_model = new.plan.same_for_all is not None  # only then the sheet does not say how many are kept
     sections = [
         Section(HEAD, Text(""), tuple(head_lines(new))),
         Section(SINCE, say("Since last week"), tuple(since)),
         Section(THIS_WEEK, say("This week"), (*(left if no_model else []), *sheet_lines(new.plan), *new.notes)),
-        Section(MODEL, say("The model"), tuple(model_lines(new.choice))),
-        Section(SHEET_DETAILS, say("More about the sheet"), (*([] if no_model else left), *detail_lines(new.plan))),
-        Section(MODEL_DETAILS, say("More about the model"), tuple(model_details(new.choice))),
+        Section(MODEL, say("The model"), tuple(model_news(new.choice))),
+        Section(DETAILS, say("Details"), (*([] if no_model else left), *detail_lines(new.plan), *of_model)),
     ]
     return [section for section in sections if section.lines]
