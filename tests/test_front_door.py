@@ -18,7 +18,7 @@ from peerfront.words.notebook import html_of
 EXPECTED = {
     "read_study", "guess_schema", "read_schema", "read_frontier", "fit", "load", "Model", "Study", "compare",
     "make_policy", "make_world", "rollout", "Rules", "Frontier", "State", "Allocation", "Policy", "World",
-    "BranchingWorld", "Heading", "History", "PlanOrder", "FitSettings", "CouponSheet", "Forecast", "demo_study",
+    "BranchingWorld", "Heading", "History", "PlanOrder", "FitSettings", "CouponSheet", "Outlook", "demo_study",
     "PeerfrontError", "__version__", "estimate", "Estimates", "design", "Design", "DesignSettings",
 }  # fmt: skip
 
@@ -98,7 +98,7 @@ def test_one_object_from_the_table_to_the_page(study, model, tmp_path) -> None:
 
 def test_results_show_themselves_in_notebooks(study, model) -> None:
     sheet, forecast = model.plan(study.waiting), model.forecast(study.waiting, episodes=20)
-    tables = (sheet.table, sheet.curve, forecast.rounds, forecast.summary, study.table(), study.waiting)
+    tables = (sheet.table, sheet.curve, forecast.steps, forecast.summary, study.table(), study.waiting)
     assert all(isinstance(table, pd.DataFrame) for table in tables)
     for shown in (study, model, model.summary, sheet, forecast):
         assert "<p" in shown._repr_html_() or "<table" in shown._repr_html_()
@@ -185,13 +185,10 @@ def test_a_round_cap_of_zero_gives_out_nothing_everywhere(study, model, tmp_path
     sheet = model.plan(study.waiting, order)
     assert sheet.spend == 0
     assert str(sheet.lines()[0]) == "Nothing to give out: the round's limit is 0."
-    forecast = model.forecast(study.waiting, order, target=5, episodes=20)
-    assert forecast.summary["recruits"].tolist() == [0.0]
-    assert forecast.summary["never_issued"].tolist() == [20.0]
-    assert str(forecast) == "Nothing is given out: the round's limit is 0. So nobody is recruited."
-    assert forecast.plot()._repr_png_()
+    with pytest.raises(SettingError, match="Nothing to give out: the round's limit is 0."):
+        model.forecast(study.waiting, order, target=5, episodes=20)
     page = model.report(study, study.waiting, order, episodes=20)
-    assert "Nothing is given out" in page
+    assert "Nothing to give out" in page
     assert "<td>most coupons in one round</td><td>0</td>" in page
 
 

@@ -241,7 +241,11 @@ def test_nothing_to_give_out_leaves_what_is_open() -> None:
         closed = advice_by_date(**changed).outlook
         assert closed.of_plan["spent"] == 0.0
         assert 0.0 < closed.of_plan["recruits"] == pytest.approx(closed.from_open, abs=1.5)
-    assert len(advice_by_date(round_cap=0).outlook.summary) == 1
+    advice = advice_by_date(round_cap=0)
+    assert len(advice.outlook.summary) == 1
+    told = [str(line) for line in advice.sheet.lines()]
+    assert told[0] == "Nothing to give out: the round's limit is 0."
+    assert told[-1].startswith("Expect ")
 
 
 def test_a_population_that_runs_out() -> None:

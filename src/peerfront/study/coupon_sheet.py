@@ -86,7 +86,7 @@ class CouponSheet(Readable):
     >>> list(sheet.table.columns)
     ['person', 'coupons', 'chance_used', 'expected_now', 'expected_later', 'decided_by', 'probability', 'reason']
     >>> print(sheet.lines()[0])
-    Give out ... coupons to ... people. ...
+    Give out ... coupons to ... of ... people...
     """
 
     _in_words = "sheet.sheet_lines"

@@ -105,7 +105,7 @@ def design(
 
     >>> result = pf.design(population=300, coupons=40, rounds=2, repetitions=2, bootstraps=5, randomise=(), effort=0.05)
     >>> print(result.lines()[0])
-    3 each: ... recruits; ...
+    3 each: ... recruits...
     """
     settings = DesignSettings(**fields) if settings is None else settings
     fitted = load(model) if isinstance(model, Path | str) else model

@@ -147,6 +147,8 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
 
 def _published_lines(sheet: CouponSheet, plan: PublishedPlan, *, natural: bool) -> list[object]:
     """The lines of the sheet without exact numbers of people: these are in its decision and its notes."""
+    if sheet.certificate is None:
+        return sheet_lines(replace(sheet, notes=sheet.notes[:1]))
     values = {"people": plan.people, "coupons": plan.coupons}
     decision = say("Give out {coupons} coupons among {people} people on the list that was given.", **values)
     if natural:

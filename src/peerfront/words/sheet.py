@@ -75,7 +75,9 @@ def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False) -> list[obje
     Of several warnings only the first is there, unless all are asked for.
     """
     if sheet.certificate is None:
-        return [text_of(each) for each in sheet.notes]
+        outlook = sheet.outlook  # of open coupons
+        ahead = [] if outlook is None else [joined([expectation_line(outlook), *target_lines(outlook)])]
+        return [*(text_of(each) for each in sheet.notes), *ahead]
     return [*main_lines(sheet), *_doubt(sheet, every_warning), *_next(sheet)]
 
 
