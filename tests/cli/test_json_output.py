@@ -99,9 +99,11 @@ def test_errors_are_documents_too(run) -> None:
         (("plan", "nowhere", "frontier.csv", "--budget", 9), "saved_fits.no_folder"),
         (("plan", "model", "frontier.csv"), "commands.usage"),
         (("--language", "xx", "worlds"), "names.unknown"),
+        (("check", "\x9b31m.csv"), "files.missing"),
     ):
         code, out, err = run(*asked, "--json")
         assert (code, out) == (2, "")
+        assert err.isascii()
         assert json.loads(err)["error"]["code"] == error
     code, _, err = run("forecast", "model", "frontier.csv", "--budget", 9, "--deadline", "2030-01-01", "--json")
     remedies = json.loads(err)["error"]["remedies"]

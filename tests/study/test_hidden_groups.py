@@ -339,11 +339,13 @@ def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
         for name, groups in plan.fields.items()
         for place, group in enumerate(groups)
     ]
-    expected = [[[str(number), str(count)] for number, count in plan.numbers], groups]
-    assert [table[1:] for table in tables[:2]] == expected
-    after = tables[3:] if with_ids else tables[2:]
-    names = ("forecast", "open coupons", "homophily", "facts", "counts", "columns", "settings")
-    by_name = dict(zip(names, after, strict=True))
+    sheets = ("sheet",) if with_ids else ()
+    names = ("numbers", "forecast", "facts", *sheets, "groups", "open coupons", "homophily", "counts", "columns")
+    by_name = dict(zip((*names, "settings"), tables, strict=True))
+    assert by_name["numbers"][1:] == [[str(number), str(count)] for number, count in plan.numbers]
+    assert by_name["groups"][1:] == groups
+    lines = page[page.index('id="plan"') : page.index('id="forecast"')]
+    assert ("23 people" in lines) == with_ids
     assert by_name["facts"] == [[name, str(count)] for name, count in counts.facts.items()]
     for _, number in by_name["open coupons"][1:]:  # coupons, each row rounded by itself
         assert number == "hardly any" or int(number.removeprefix("about ").replace(",", "")) % 5 == 0

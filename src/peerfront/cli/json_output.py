@@ -53,7 +53,7 @@ def error_document(code: str, message: str, remedies: tuple[Remedy, ...] = ()) -
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+    return json.dumps(document, allow_nan=False, indent=2)  # in ASCII: nothing that was typed acts on a terminal
 
 
 def to_data(value: Any) -> Any:
@@ -64,9 +64,7 @@ def to_data(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, Message):
-        return {**_fields(value), "text": str(value)}
-    if isinstance(value, Remedy):
+    if isinstance(value, Message | Remedy):
         return {**_fields(value), "text": str(value)}
     if isinstance(value, Text | date | PurePath):
         return str(value)
