@@ -17,7 +17,16 @@ from small_live import SmallStudy
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.rules import events
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.chain import FIRST, KINDS, checked, event_data, event_from, linked
+from peerfront.web.live.rules.chain import (
+    FIRST,
+    KINDS,
+    checked,
+    event_data,
+    event_from,
+    linked,
+    plain_value,
+    value_from,
+)
 from peerfront.web.live.rules.deciding import Journal, decide
 from peerfront.web.live.rules.effects import Contradiction, rebuild
 from peerfront.web.live.rules.events import Event, PaymentKind, Stamp
@@ -88,6 +97,17 @@ def test_data_that_no_event_gives_are_refused(event, data) -> None:
         broken[part][name] = {"unheard": "of"}
     with pytest.raises(DataFileError, match="no event"):
         event_from(broken)
+
+
+def test_settings_of_earlier_versions_are_read_with_what_they_did_not_decide() -> None:
+    settings = Settings(20, 3, at_least_one=True)
+    data = plain_value(settings)
+    assert value_from(data, Settings) == settings
+    earlier = {name: value for name, value in data.items() if name != "at_least_one"}
+    assert value_from(earlier, Settings) == replace(settings, at_least_one=None)
+    for broken in ({**data, "unheard": 1}, {name: value for name, value in data.items() if name != "rounds"}):
+        with pytest.raises(DataFileError):
+            value_from(broken, Settings)
 
 
 @pytest.mark.parametrize(

@@ -261,11 +261,12 @@ def test_settings_are_changed_with_a_reason_and_unchanged_otherwise(manager) -> 
     assert DatabaseRecords().study().settings == before
     entries = _settings_entries(manager.get("/settings/"))
     more = {"why": "more money", "budget": "25", "interview_payment": "25.50", "deadline": "2030-01-31", "target": "90",
-            "plan_randomise": "10", "timezone": "Europe/Lisbon"}  # fmt: skip
+            "plan_randomise": "10", "timezone": "Europe/Lisbon", "at_least_one": "yes"}  # fmt: skip
     assert manager.post("/settings/", entries | more).status_code == 302
     after = DatabaseRecords().study().settings
     assert (after.budget, after.interview_payment, str(after.deadline), after.target) == (25, 2550, "2030-01-31", 90)
     assert (after.plan_randomise, after.timezone, after.cap) == (0.1, "Europe/Lisbon", before.cap)
+    assert (before.at_least_one, after.at_least_one) == (None, True)
     assert "more money" in manager.get("/audit/").content.decode()
 
 
