@@ -61,7 +61,7 @@ def test_a_played_study_passes_check_and_has_the_same_tree(tmp_path) -> None:
     files = exporting.write_study(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in files.all)
     for arguments in ((), ("--schema", files.schema)):
-        said = _run("check", files.study, *arguments)
+        said = _run("check", files.study, *arguments, "--details")
         assert "The sample" in said
     for settings in (None, read_schema(files.schema).reading):
         study = read_study(files.study, settings)
