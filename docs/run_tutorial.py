@@ -25,7 +25,6 @@ BLOCK = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<printed>(?:.*\n)*?)```"
 PART = re.compile(r"<!-- (?P<name>[a-z]+) -->\n(?:.*\n)*?<!-- end -->")
 WIDTH = 100  # characters of the window the commands believe to have
 ROWS = 12  # people shown of a sheet
-FEWER = 5  # the same in README.md
 START = "from peerfront.cli.main import main; main()"
 
 
@@ -70,18 +69,10 @@ def parts_of_run(folder: Path, page: str) -> dict[str, str]:
         gain = "{plan_lead:+.1f} ({plan_lead_low:+.1f} - {plan_lead_high:+.1f})".format(**rule)
         numbers = "{recruits:.1f} | {p10:.0f} - {p90:.0f}".format(**rule)
         table.append(f"| {rule['described']} | {numbers} | {'' if name == 'plan' else gain} |")
-    people = pd.read_csv(folder / "sheet.csv", keep_default_na=False).head(FEWER).to_dict("records")
-    row = "| {person} | {coupons} | {chance_used} | {expected_now:.2f} | {expected_later:.2f} | {reason} |"
-    sheet = [
-        "| person | coupons | chance of use | recruits now | and later | reason |",
-        "| --- | ---: | --- | ---: | ---: | --- |",
-        *(row.format(**person) for person in people),
-    ]
     (below,) = re.findall(r"^Give out .*?(?=^Written: )", page, flags=re.DOTALL | re.MULTILINE)
     return {
         "headline": headline,
         "rivals": "\n".join(table),
-        "sheet": "\n".join(sheet),
         "below": f"```text\n{below.strip()}\n```",
     }
 
