@@ -43,6 +43,6 @@ def test_the_readme_tells_what_the_tutorials_commands_printed() -> None:
     three = next(each["recruits"] for each in others if each["rule"].startswith("3 coupons each"))
     told = [int(number) for number in re.findall(r"(\d+) (?:recruits )?with", parts["headline"])]
     best = max(each["recruits"] for each in others)
-    assert told == [round(number) for number in (plan["recruits"], best, three)]
+    assert told == pytest.approx([plan["recruits"], best, three], abs=0.55), "rounded from one more digit"
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     assert parts["headline"] in index
