@@ -34,22 +34,25 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 DEMO := results/demo
+ORDER := --budget 60 --deadline 2024-07-31 --target 560
+TODAY := 2024-04-29
+
 demo: $(VENV)/installed
 	@rm -rf $(DEMO)
 	@$(BIN)/peerfront example --out $(DEMO)
-	@$(BIN)/peerfront check $(DEMO)/study.csv --out $(DEMO)/checked
-	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --out $(DEMO)/model --budget 60 --people 40
-	@$(BIN)/peerfront plan $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/sheet.csv
-	@$(BIN)/peerfront forecast $(DEMO)/model $(DEMO)/frontier.csv --budget 60 --target 45 --out $(DEMO)/forecast
-	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --frontier $(DEMO)/frontier.csv --budget 60 --out $(DEMO)/report.html
+	@$(BIN)/peerfront check $(DEMO)/study.csv --valid-days 30 --out $(DEMO)/checked
+	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --as-of $(TODAY) --out $(DEMO)/model --budget 60 --rounds 6 --people 40
+	@$(BIN)/peerfront plan $(DEMO)/model --study-file $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/sheet.csv
+	@$(BIN)/peerfront forecast $(DEMO)/model --study-file $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/forecast
+	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/report.html
 	@echo
 	@echo "The same as a running study, in one command a week:"
-	@$(BIN)/peerfront week $(DEMO)/study.csv --folder $(DEMO)/running --budget 60 --deadline 2024-07-31 --target 560 --valid-days 30 --date 2024-04-29
+	@$(BIN)/peerfront week $(DEMO)/study.csv --folder $(DEMO)/running $(ORDER) --valid-days 30 --date $(TODAY)
 	@echo
 	@echo "Made in $(DEMO):"
 	@echo "  report.html                 everything on one page"
 	@echo "  sheet.csv, sheet-curve.csv  who gets how many coupons now, and what other numbers would lose"
-	@echo "  forecast/                   what to expect in the rounds to come"
+	@echo "  forecast/                   what to expect week by week"
 	@echo "  running/                    the same as a running study: its log, and a folder for each week"
 	@echo "  model/                      the fitted model; it holds nobody's row"
 	@echo "  checked/schema.toml         how the file was read; edit it to leave columns out"
