@@ -217,8 +217,8 @@ def forecast(request: HttpRequest) -> HttpResponse:
     if not order and step_context("sheet")["running"] is False:
         return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
     context = step_context("forecast")
-    outlook = context["result"].get("outlook")
-    return render(request, "app/forecast.html", {**context, "outlook": outlook, "order": order_facts(order)})
+    context |= {"outlook": context["result"].get("outlook"), "day": order.get("date"), "order": order_facts(order)}
+    return render(request, "app/forecast.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -291,12 +291,13 @@ def week(request: HttpRequest) -> HttpResponse:
 
 def _week_context(name: str) -> dict[str, Any]:
     """Values for the page of a week; the coupon list is shown only if the week was planned in the app."""
-    from peerfront.words.week_words import stored_sections  # only here: it takes a while to load
+    from peerfront.words.week_words import DETAILS, stored_sections  # only here: it takes a while to load
 
     folder = app_folder()
     place, result = folder.path / name, folder.read(f"{STATE}/{name}.json")
     return {
         "sections": stored_sections(place),
+        "folded": DETAILS,
         "people": by_coupons(result.get("people", ())),
         "downloads": [(file, label) for file, label in _FILES if (place / file).exists()],
         "picture": (place / "forecast.png").exists(),

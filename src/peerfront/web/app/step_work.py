@@ -102,7 +102,7 @@ def fit(choices: Choices, progress: Progress) -> Result:
         study = read_running_study(Path(choices["file"]), schema.reading, Path())
         fitted = fit_model(study, schema, settings, progress=progress)
         fitted.save(MODEL, overwrite=True)
-    return {"lines": [*fitted.summary.lines(), *fitted.summary.details()]}
+    return {"lines": fitted.summary.lines(), "details": fitted.summary.details()}
 
 
 def plan(choices: Choices, progress: Progress) -> Result:
