@@ -58,7 +58,7 @@ def test_from_the_file_to_the_sheet(made, run, tmp_path) -> None:
     code, out, _ = run(*plan, "--out", tmp_path / "sheet.csv", "--details")
     assert code == 0
     assert "characters" not in out, "our own sentences are shown whole"
-    for text in ("Give out", "kept for later", "Other numbers of coupons", "of what the best plan could"):
+    for text in ("Give out", "are kept.", "Other numbers of coupons", "of what the best plan could"):
         assert text in out
     sheet, frontier = pd.read_csv(tmp_path / "sheet.csv"), pd.read_csv(made / "frontier.csv")
     assert list(sheet["person"]) == list(frontier["id"])

@@ -35,7 +35,7 @@ def groups_of(table: pd.DataFrame) -> tuple[Group, ...]:
     groups = []
     for coupons in np.unique(numbers)[::-1].tolist():
         own = numbers == coupons
-        answers = _telling(reasons[own], reasons[numbers < coupons]) if coupons else ()
+        answers = _telling(reasons[own], reasons[numbers < coupons]) if coupons and own.sum() > 1 else ()
         groups.append(Group(coupons, int(own.sum()), answers, int((drawn & own).sum())))
     return tuple(groups)
 

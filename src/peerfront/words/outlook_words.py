@@ -50,12 +50,12 @@ def expectation_line(outlook: Outlook) -> Text:
     """How many people come, with the band of 8 in 10 simulated studies."""
     values = {**band(outlook.of_plan), "until": horizon_text(outlook)}
     expected = say(
-        "Expect {low:.0f} to {high:.0f} more people {until} (in 8 of 10 simulated studies), {recruits:.0f} on average.",
+        "Expect {low:.0f} to {high:.0f} more people {until} (8 of 10 simulated studies), {recruits:.0f} on average.",
         **values,
     )
     if not outlook.in_hand:
         return expected
-    return joined([expected, say("About {n:.0f} of them with open coupons.", n=outlook.from_open)])
+    return joined([expected, say("About {n:.0f} with open coupons.", n=outlook.from_open)])
 
 
 def horizon_text(outlook: Outlook) -> Text:

@@ -195,8 +195,8 @@ def _kept(sheet: CouponSheet) -> Text:
     kept = sheet.order.available - sheet.spend
     if sheet.rounds_left > 1:
         if not kept:
-            return say("None is kept for later.")
-        return say_n("{n:,} is kept for later.", "{n:,} are kept for later.", kept)
+            return say("None is kept.")
+        return say_n("{n:,} is kept.", "{n:,} are kept.", kept)
     if not kept:
         return say("This is the last round.")
     return say("This is the last round, and {coupons} cannot be used within the limits.", coupons=n_coupons(kept))
