@@ -159,7 +159,7 @@ def _doubt(sheet: CouponSheet, every_warning: bool) -> list[Text]:
 def _next(sheet: CouponSheet) -> list[Text]:
     """The prices of other plans, and what to do after this sheet."""
     choices = [] if sheet.outlook is None else choice_lines(sheet.outlook)
-    then = say("Next: hand these out, enter who comes, plan again.")
+    then = say("Next: hand out, enter who comes, replan.")
     return [joined([*choices, then if sheet.rounds_left > 1 else None])] if choices or sheet.rounds_left > 1 else []
 
 
