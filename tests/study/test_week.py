@@ -387,7 +387,7 @@ def test_too_many_handed_out_is_said(study) -> None:
 
 def test_a_kept_model_and_one_fitted_again(study) -> None:
     kept = study.make(refit="never")
-    assert "is kept" in str(kept)
+    assert "is kept" in summary_of(kept)
     assert not (kept.folder / "model").exists()
     undo_week(study.folder)
     fitted = study.make(refit="always")
@@ -406,7 +406,7 @@ def test_a_prior_of_ones_own_is_kept_and_another_one_fits_again(study, tmp_path)
     undo_week(study.folder)
     fitted = study.week({"prior_belief": file})
     assert set(fitted.new.choice.model.fit.belief.limited.tolist()) == {0.0}
-    assert "Believed before any data, as you said: limited 0 (100%)." in str(fitted)
+    assert "Believed before any data, as you said: limited 0 (100%)." in summary_of(fitted)
     file.unlink()
     later = study.week(refit="always")
     assert later.new.choice.model.fit.settings["prior_belief"]["limited"] == [[0.0, 1.0]]
