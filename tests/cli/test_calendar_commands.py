@@ -1,4 +1,4 @@
-"""`forecast --study`, `backtest` and the report's calendar as a coordinator uses them."""
+"""`forecast --study-file`, `backtest` and the report's calendar as a coordinator uses them."""
 
 import base64
 from dataclasses import replace
@@ -13,7 +13,7 @@ from peerfront.data.schema_file import schema_text
 from study.small_advice import a_fit, a_study, study_csv
 from study.small_standing import some_times
 
-BY_DATE = ("--budget", 9, "--until", "2024-10-15", "--episodes", 30)
+BY_DATE = ("--budget", 9, "--deadline", "2024-10-15", "--episodes", 30)
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +34,18 @@ def run(monkeypatch, capsys, place):
 
 
 def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
-    asked = ("forecast", place / "model", "--study", place / "study.csv", *BY_DATE, "--target", 95)
-    code, out, err = run(*asked, "--interviews-per-week", 3, "--out", place / "dates")
+    asked = ("forecast", place / "model", "--study-file", place / "study.csv", *BY_DATE, "--target", 95)
+    code, out, err = run(*asked, "--interviews-per-week", 3, "--details", "--out", place / "dates")
     assert code == 0, err
-    for part in ("week by week", "2024-10-15", "people's hands", "The target of 95", "3 coupons each", "Written to"):
+    for part in ("week by week", "2024-10-15", "people's hands", "target of 95", "3 coupons each", "Written to"):
         assert part in out
     names = sorted(path.name for path in (place / "dates").iterdir())
-    assert names == ["forecast.png", "forecast.svg", "summary.csv", "target.csv", "weeks.csv"]
+    assert names == ["forecast.png", "forecast.svg", "parts.csv", "summary.csv", "target.csv", "weeks.csv"]
     weeks = pd.read_csv(place / "dates" / "weeks.csv")
     assert weeks["until"].iloc[-1] == "2024-10-15"
     assert weeks["policy"].nunique() == 5
     assert run(*asked, "--out", place / "dates")[0] == 2  # nothing is written over
-    code, early, err = run(*asked[:-2], "--as-of", "2024-06-30")
+    code, early, err = run(*asked[:-2], "--as-of", "2024-06-30", "--details")
     assert code == 0, err
     assert "On 30 June 2024" in early
 
@@ -53,14 +53,13 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--budget", 9, "--until", "2024-10-15"), "one of them"),
-        (("frontier.csv", "--study", "study.csv", *BY_DATE), "one of them"),
-        (("frontier.csv", *BY_DATE), "give --study"),
-        (("--study", "study.csv", "--budget", 9), "needs --until"),
-        (("--study", "study.csv", "--budget", 9, "--until", "15.10.2024"), "year-month-day"),
-        (("--study", "study.csv", "--budget", 9, "--until", "2023-01-01"), "A forecast ends 1 to"),
-        (("--study", "study.csv", *BY_DATE, "--interviews-per-week", 0), "interviews per week"),
-        (("--study", "study.csv", *BY_DATE, "--already", 5), "without --already"),
+        (("--budget", 9, "--deadline", "2024-10-15"), "one of them"),
+        (("frontier.csv", "--study-file", "study.csv", *BY_DATE), "one of them"),
+        (("frontier.csv", *BY_DATE), "needs a study whose file has dates"),
+        (("--study-file", "undated.csv", *BY_DATE), "dates"),
+        (("--study-file", "study.csv", "--budget", 9, "--deadline", "15.10.2024"), "year-month-day"),
+        (("--study-file", "study.csv", "--budget", 9, "--deadline", "2023-01-01"), "2023-01-01"),
+        (("--study-file", "study.csv", *BY_DATE, "--interviews-per-week", 0), "interviews per week"),
     ],
 )
 def test_bad_orders_by_date_are_refused(run, place, arguments, said) -> None:
@@ -85,7 +84,7 @@ def test_a_back_test_is_printed_kept_and_shown_in_the_report(run, place) -> None
     assert code == 2
     assert "--overwrite" in err
     assert run(*asked, "--out", place / "tested", "--overwrite")[0] == 0  # from what was kept: at once
-    early = ("forecast", place / "model", "--study", place / "study.csv", *BY_DATE, "--as-of", "2024-06-30")
+    early = ("forecast", place / "model", "--study-file", place / "study.csv", *BY_DATE, "--as-of", "2024-06-30")
     assert run(*early, "--out", place / "early")[0] == 0
     page = ("report", place / "model", place / "study.csv", "--out", place / "page.html", "--episodes", 20)
     shown = ("--frontier", place / "frontier.csv", "--budget", 9, "--forecast-before", place / "early")

@@ -48,7 +48,7 @@ def run(monkeypatch, capsys, tmp_path):
 
 
 def test_check_leaves_them_out_and_says_why(run, study, tmp_path) -> None:
-    code, out, _ = run("check", study, "--out", tmp_path / "out")
+    code, out, _ = run("check", study, "--out", tmp_path / "out", "--details")
     assert code == 0
     assert "housing 2 categories" in out
     assert "paid_out not used tells the number of recruits, which is known only afterwards" in out
@@ -63,12 +63,12 @@ def test_one_word_uses_a_sensitive_column(run, study, tmp_path) -> None:
     text = schema.read_text(encoding="utf-8")
     assert "use = false  # sensitive: HIV and other test results" in text
     schema.write_text(text.replace("use = false", "use = true"), encoding="utf-8")
-    code, out, _ = run("check", study, "--schema", schema)
+    code, out, _ = run("check", study, "--schema", schema, "--details")
     assert code == 0
     assert "HIV result 2 categories" in out
     assert f"Warning: sensitive columns are used ('HIV result'). {MEANING}" in out
     schema.write_text(text.replace("use = false  # sens", "# sens"), encoding="utf-8")
-    code, out, _ = run("check", study, "--schema", schema)
+    code, out, _ = run("check", study, "--schema", schema, "--details")
     assert code == 0
     assert "HIV result not used sensitive" in out, "a block alone is not enough"
 

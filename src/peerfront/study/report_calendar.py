@@ -28,7 +28,7 @@ _LARGEST_PICTURE = 5 * 2**20
 _MOST_LINES, _LONGEST_LINE = 60, 2_000
 _PNG = b"\x89PNG\r\n\x1a\n"
 _AGES = (7, 14, 28, 60)
-_NEEDED = ("policy", "until", "interviews", "p10", "p90")
+_NEEDED = ("policy", "until", "recruits", "p10", "p90")
 _MOST_WEEKS = 600
 
 
@@ -72,14 +72,14 @@ class CalendarPage:
 def read_earlier_forecast(path: Path) -> EarlierForecast:
     """Read `weeks.csv` of an earlier forecast by date, or the folder it is in."""
     file = path / "weeks.csv" if path.is_dir() else path
-    table = read_table_file(file).frame
+    table = read_table_file(file).frame.rename(columns={"interviews": "recruits"})  # as 0.3 named it
     absent = [name for name in _NEEDED if name not in table.columns]
     if absent or not len(table):
         raise DataFileError("calendar.no_forecast", file=file.name, missing=absent or [note("calendar.no_rows")])
     own = table[table["policy"] == table["policy"].iloc[0]].head(_MOST_WEEKS)
     try:
         days = tuple(date.fromisoformat(text) for text in own["until"])
-        numbers = [[_number(text) for text in own[name]] for name in ("interviews", "p10", "p90")]
+        numbers = [[_number(text) for text in own[name]] for name in ("recruits", "p10", "p90")]
     except ValueError as problem:
         raise DataFileError("calendar.bad_forecast", file=file.name, why=str(problem)) from None
     return EarlierForecast(days, *(np.array(each) for each in numbers))
