@@ -55,7 +55,7 @@ def test_output_that_is_not_utf8_loses_no_result(encoding, tmp_path) -> None:
     path = tmp_path / "study.csv"
     path.write_text(table(sex="šnēg ☃", header="id,recruiter,coupons.issued,sexe ≤,date,degree"), encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "120"}
-    command = [sys.executable, "-c", "from peerfront.cli.main import main; main()", "check", str(path)]
+    command = [sys.executable, "-c", "from peerfront.cli.main import main; main()", "check", str(path), "--details"]
     ended = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, b"")
     shown = ended.stdout.decode(encoding)

@@ -100,7 +100,7 @@ FORECAST_OPTIONS = {
     "--already=1e12": "!at most",
     "--seed=1.5": "!Invalid value",
     f"--seed={HUGE}": "!",
-    "--seed=99999999999999999999": "!18 digits",
+    "--seed=99999999999999999999": "!at most 999,999",
     "--rounds-left=1e6": "!at most 104",
 }
 

@@ -64,6 +64,8 @@ def run_case(case: Case, folder: Path, model: Path, limit: int = 240) -> Outcome
                 content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
             )
     arguments = [str(model) if argument == "{model}" else argument for argument in case.arguments]
+    if arguments[0] == "check" and len(arguments) > 1:  # everything that a file makes it say
+        arguments.append("--details")
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     started = time.monotonic()
     what, fault = REFUSED, ""

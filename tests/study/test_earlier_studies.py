@@ -93,8 +93,8 @@ def test_earlier_studies_that_agree_count_for_more_than_those_that_differ() -> N
     alone, (alike, near), (unlike, far) = helped()[1], helped(0.95, 1.0, 1.05), helped(0.3, 1.0, 3.0)
     known, vague = (np.array(prior.earlier_levels)[:, 1] for prior in (alike, unlike))
     assert (2 * known < vague).all()
-    assert with_three(near).std() < 0.8 * with_three(far).std()
-    assert with_three(near).std() < 0.8 * with_three(alone).std()
+    assert with_three(near).std() < 0.9 * with_three(far).std()  # drift, of which nothing is known, is in all three
+    assert with_three(near).std() < 0.9 * with_three(alone).std()
 
 
 @pytest.mark.parametrize("factors", [(5.0, 5.2, 4.8), (5.0,), (0.2, 0.21, 0.19)])
@@ -160,7 +160,7 @@ def test_a_dozen_people_can_be_planned_with_earlier_studies() -> None:
         fit_study(study_from_table(table(2)), schema, settings, prior=[a_fit()])
     fit = fit_study(study, schema, settings, prior=[other_fit(0.95), other_fit(1.0), other_fit(1.05)])
     assert holders < 20
-    summary = str(Model(fit).summary)
+    summary = "\n".join(map(str, (*Model(fit).summary.lines(), *Model(fit).summary.details())))
     assert "The 3 earlier studies" in summary
     assert "Shared columns: sex, town" in summary
     assert fit.scores["earlier_studies"]["studies"] == 3

@@ -27,6 +27,12 @@ from peerfront.study.fit_models import counts_of
 from peerfront.study.fit_settings import FitSettings
 from peerfront.study.fitting import fit_study
 from peerfront.study.model import Model, load
+from peerfront.words.language import marked
+
+
+def whole_summary(model: Model) -> str:
+    """The lines of a fit, and its details."""
+    return "\n".join(map(marked, (*model.summary.lines(), *model.summary.details())))
 
 
 def test_the_demo_study_is_a_study_without_faults(tmp_path) -> None:
@@ -82,8 +88,8 @@ def test_the_fit_is_whole_and_says_so(tmp_path) -> None:
     assert loaded.rules.max_per_person == 3
     assert loaded.planner.rounds == 5
     assert Model(loaded).schema.schema == schema.schema
-    text = str(fitted.summary)
-    assert str(Model(loaded).summary) == text
+    text = whole_summary(fitted)
+    assert whole_summary(Model(loaded)) == text
     used = study.recruits[study.informative] >= 1
     share = rounded_count(used.sum()) / rounded_count(len(used))
     assert f"{share:.0%} +-" in text
@@ -102,8 +108,8 @@ def test_more_people_than_can_be_simulated_are_learned_for_by_fewer(monkeypatch,
     monkeypatch.setattr(learning, "_SIMULATED", 20)
     model = Model(fit_study(*small_study(), FitSettings(budget=160, people=80, learning=QUICK)))
     assert (model.fit.rules.budget, model.fit.rules.people) == (160, 80)
-    assert "with about 80 people waiting" in str(model.summary)
-    assert "Simulated for 20 people and 40 coupons, 4 times fewer" in str(model.summary)
+    assert "with about 80 people waiting" in whole_summary(model)
+    assert "Simulated for 20 people and 40 coupons, 4 times fewer" in whole_summary(model)
     model.save(tmp_path / "model")
     frontier, _ = some_people(80)
     sheets = [each.plan(frontier, budget=160).csv() for each in (model, load(tmp_path / "model"))]
@@ -202,7 +208,7 @@ def test_a_small_study_is_fitted_with_warnings(people, brings, coupons) -> None:
     study = study_from_table(table)
     schema = guess_schema(study).schema
     fitted = Model(fit_study(study, schema, FitSettings(budget=8, rounds=2, people=4, learning=QUICK)))
-    text, codes = str(fitted.summary), {each.code for each in fitted.fit.warnings}
+    text, codes = whole_summary(fitted), {each.code for each in fitted.fit.warnings}
     assert f"Warning: The study is very small (about {rounded_count(people - everything_used)} people" in text
     assert ("evidence.all_used" in codes) == everything_used
     assert f"With about {rounded_count(people - 1)} pairs, whom people bring is mostly a guess" in text
@@ -258,7 +264,7 @@ def test_a_prior_of_ones_own(tmp_path) -> None:
     assert set(fitted.fit.belief.limited.tolist()) <= {0.0, 0.5}
     assert fitted.fit.settings["prior_belief"] == Prior(limited=((0.0, 0.25), (0.5, 0.75)), drift=0.2).table()
     fitted.save(tmp_path / "model")
-    told = str(Model(load_fit(tmp_path / "model")).summary)
+    told = whole_summary(Model(load_fit(tmp_path / "model")))
     assert "Believed before any data, as you said: limited 0 (25%), 0.5 (75%); drift 0.2." in told
     usual = FitSettings(budget=8)
     assert (usual.prior, usual.prior_belief) == (Prior(), None)

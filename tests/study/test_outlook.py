@@ -230,7 +230,7 @@ def test_impossible_orders_are_refused(changes: dict, frontier: int, more: dict,
 
 def test_deadlines_that_cannot_be_are_refused() -> None:
     for until in ("2027-01-04", "2026-01-01", "2035-01-01"):
-        with pytest.raises(SettingError, match="allowed are 1 to"):
+        with pytest.raises(SettingError, match="ends 1 to"):
             advice_by_date(deadline=until)
     with pytest.raises(SettingError, match="year-month-day"):
         order(15, deadline="soon")

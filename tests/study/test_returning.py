@@ -100,7 +100,7 @@ def test_return_times_are_saved_with_the_model(tmp_path) -> None:
 
 def test_a_fit_says_when_people_come_and_what_is_open() -> None:
     model = small_fit()
-    line = str(model.summary.lines()[1])
+    line = next(line for line in map(str, model.summary.details()) if line.startswith("Half of those"))
     assert "Half of those who come, come within 7 days (8 of 10: after " in line
     assert "Coupons still open on 2024-" in line
     told = model.fit.scores["returns"]
