@@ -153,8 +153,8 @@ def study_report(
     if schema.schema != fit.schema:
         raise DataFileError("report.another_schema", file=study.source)
     schema.check_columns(study)
-    history, summary = history_of(study, schema, _exposure(fit, study)), summarise(study)
     seen = study if settings.as_of is None else study.as_of(settings.as_of)
+    history, summary = history_of(seen, schema, _exposure(fit, seen)), summarise(study)
     people = frontier_of(seen, schema) if frontier is None else frontier
     sheet, outlook = None, None
     standing, times, by_rounds_because = standing_today(fit, seen, schema)
