@@ -73,7 +73,9 @@ def horizon_of(fit: Fit, today: date | None, valid_days: float, order: PlanOrder
     rounds = fit.rules.rounds if order.rounds_left is None else order.rounds_left
     if today is None:
         if order.deadline:
-            raise SettingError("outlook.deadline_needs_dates", deadline=Remedy("deadline", "DATE"), study=Remedy("study_file", "FILE"))
+            raise SettingError(
+                "outlook.deadline_needs_dates", deadline=Remedy("deadline", "DATE"), study=Remedy("study_file", "FILE")
+            )
         return Horizon(max(rounds, 1), 1, 1.0, rounds, True)
     generation = generation_days(times, valid_days, _WEEK)
     if not order.deadline:
