@@ -214,9 +214,7 @@ def test_the_sheet_with_other_numbers_caps_floors_and_strata(page, app) -> None:
     assert "--" not in page.inner_text(".card.bad .message"), "a page names no options"
     assert pd.read_csv(app.folder / "sheet.csv").equals(sheet), "the sheet that was there stays"
     kept = BUDGET - sheet["coupons"].sum()
-    assert f"{kept} are kept." in page.inner_text(".card.good"), (
-        "of the order it was made for, not the refused"
-    )
+    assert f"{kept} are kept." in page.inner_text(".card.good"), "of the order it was made for, not the refused"
     page.get_by_label("Fewest coupons for everybody").fill("")
     page.get_by_label("Coupons left").fill(str(BUDGET))
     unfold(page, "Floors for groups")
