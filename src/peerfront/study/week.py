@@ -176,7 +176,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         choice = model_of_week(kept, study, schema, order, left, day, request.refit, part_of(progress, 0.0, 0.8))
     number = 1 if last is None else last.number + 1
     looking, waits = part_of(progress, 0.8, 1.0), waiting_people(study)[0]
-    plan = planned_week(choice.model, study, waits, order, left, day, number, request.studies, looking)
+    plan = planned_week(choice.model, study, waits, order, left, number, request.studies, looking)
     new = NewWeek(
         number=number,
         day=day,

@@ -253,7 +253,6 @@ def planned_week(
     waits: NDArray[np.bool_],
     order: WeekOrder,
     left: int,
-    day: date,
     number: int,
     studies: int,
     progress: Progress,

@@ -120,7 +120,7 @@ class Belief:
     def would_bring(
         self, covariates: Codes, coupons: int, exposure: Array | None, rng: np.random.Generator, *, lucky: bool = False
     ) -> Numbers:
-        """How many of these people would bring somebody in the next wave with so many coupons, by each draw, [draws].
+        """People of these who would bring somebody in the next wave with this number of coupons, by each draw, [draws].
 
         `exposure` [people] is the chance that a recruit who will come has come; `lucky`: with the luck of a wave.
         """

@@ -68,7 +68,7 @@ class Expected:
     recruits: float
     """People who come from the day of the plan on, with open coupons and with new ones: the mean."""
     low: float | None = None
-    """In 8 of 10 simulated studies at least so many come."""
+    """The ends of the band that holds 8 of 10 simulated studies."""
     high: float | None = None
     until: str = ""
     """The last day; empty by rounds."""

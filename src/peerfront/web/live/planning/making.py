@@ -82,7 +82,7 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
     looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
     n_studies = max(round(STUDIES * min(effort, 1.0)), 20)
-    plan, notes = _planned(choice.model, study, waits, order, left, today, n_studies, looking)
+    plan, notes = _planned(choice.model, study, waits, order, left, n_studies, looking)
     progress(0.95, PlanningStep.SAVING)
     if choice.model is None:
         kept = KeptModel(SAME_FOR_ALL)
@@ -146,17 +146,17 @@ def _earlier(ids: Mapping[str, str]) -> tuple[Earlier | None, Fitted | None]:
 
 
 def _planned(
-    model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int, today: date,
+    model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int,
     n_studies: int, progress: Progress,
 ) -> tuple[WeekPlan, list[Message]]:  # fmt: skip
     """The plan, and a warning if random numbers had to be left out."""
     try:
-        return planned_week(model, study, waits, order, left, today, 1, n_studies, progress), []
+        return planned_week(model, study, waits, order, left, 1, n_studies, progress), []
     except SettingError as problem:
         if not order.randomise:
             raise
         without = replace(order, randomise=0.0)
-        plan = planned_week(model, study, waits, without, left, today, 1, n_studies, progress)
+        plan = planned_week(model, study, waits, without, left, 1, n_studies, progress)
         return plan, [warning("live_planning.no_random_numbers", problem=problem.message)]
 
 
