@@ -15,7 +15,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.stored import Stored
 from peerfront.models.belief.belief import Belief, BeliefResponse, sampled
-from peerfront.models.belief.belief_fit import Counts, Posterior, draws_of, learned_belief, problem_of
+from peerfront.models.belief.belief_fit import Counts, Posterior, draws_of, learned_belief, problem_of, usual_lately
 from peerfront.models.belief.belief_world import BeliefWorld, draw_of_episode
 from peerfront.models.belief.coupon_family import FURTHEST, expected, moved, seen_so_far, transport
 from peerfront.models.belief.prior import Prior
@@ -234,6 +234,22 @@ def test_a_last_wave_that_breaks_off_is_no_luck() -> None:
     recruits = rng.binomial(3, np.where(wave == 5, 0.03, 0.35))
     counts = Counts(SCHEMA, np.zeros((300, 2), np.int16), np.full(300, 3), recruits, wave=wave)
     assert [(each.coupons, each.last_wave) for each in learned_belief(counts).misfits] == [(3, True)]
+
+
+@pytest.mark.parametrize(("chance", "people"), [(0.05, 50), (0.15, 20), (0.2, 50), (0.6, 50)])
+def test_what_the_usual_number_brought_lately(chance: float, people: int) -> None:
+    """Five waves with a chance of .35 for each of three coupons, a sixth with another; one coupon always works."""
+    wave = np.repeat(np.arange(6), [50] * 5 + [people])
+    coupons = np.where(np.arange(len(wave)) % 10 == 0, 1, 3)
+    recruits = np.random.default_rng(2).binomial(3, np.where(wave == 5, chance, 0.35))
+    recruits = np.where(coupons == 1, 1, recruits)
+    lately = usual_lately(Counts(SCHEMA, np.zeros((len(wave), 2), np.int16), coupons, recruits, wave=wave))
+    by_draw = lately.response.by_draw(np.full((1, 2), -1, np.int16), 3)[:, 0, 2]
+    low, high = np.quantile(by_draw, [0.05, 0.95])
+    came = recruits[(wave == 5) & (coupons == 3)].mean()
+    assert low < came < high
+    assert abs(by_draw.mean() - came) < 0.1
+    assert (lately.spread == 0.5).all()
 
 
 @pytest.mark.parametrize("seed", range(5))

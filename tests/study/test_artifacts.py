@@ -69,6 +69,19 @@ def test_a_loaded_fit_is_the_saved_one(tmp_path: Path, part: str, generator: str
     assert again.versions["peerfront"]
 
 
+def test_what_the_usual_number_brought_lately_is_kept(tmp_path: Path) -> None:
+    plain, lately = a_fit("all"), a_belief("capacity")
+    fit = dataclasses.replace(plain, lately=lately)
+    fit.save(tmp_path / "fit")
+    again = load_fit(tmp_path / "fit")
+    assert again.lately is not None
+    assert again.lately.same_draws(lately)
+    assert plain.fingerprint != again.fingerprint == fit.fingerprint
+    assert again.of_usual().belief.same_draws(lately)
+    assert set(again.of_usual().responses) == {"capacity"} < set(again.responses)
+    assert plain.of_usual() is plain
+
+
 @given(
     st.sampled_from(["all", "capacity", "per_coupon"]),
     st.sampled_from(sorted(FITS)),

@@ -7,10 +7,12 @@ import pytest
 
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.problem import Frontier
+from peerfront.study.advice import advise
 from peerfront.study.artifacts import Fit
 from peerfront.study.planning import plan_coupons
 from peerfront.study.reasons import Draw, ReasonCode
-from study.small_advice import a_fit, a_frontier, order
+from peerfront.study.study_state import Standing
+from study.small_advice import a_belief, a_fit, a_frontier, order
 from study.small_outlook import ahead
 
 TWO = ("capacity", "per_coupon")
@@ -146,8 +148,8 @@ def test_where_counts_contradict_the_belief_everybody_gets_the_usual_number() ->
     (said,) = [each for each in sheet.notes if each.code.startswith("evidence.usual")]
     assert str(said) == (
         "About 5 of about 35 people with 1 coupon brought somebody; the model, which has taken that in, still "
-        "expects 10 to 20. So everybody gets the usual 3 while coupons last; response='belief' plans by the model all "
-        "the same."
+        "expects 10 to 20. So everybody gets the usual 3 while coupons last, and expectations follow what that brought "
+        "lately; response='belief' plans by the model all the same."
     )
     anyway = plan_coupons(fit, people, order(14, response="belief"))
     assert anyway.table["coupons"].tolist() == plan["coupons"].tolist()
@@ -183,6 +185,24 @@ def test_a_forecast_plays_the_usual_number_too() -> None:
     first = [rounds[(rounds["policy"] == "plan") & (rounds["step"] == 1)]["spent"].item() for rounds in played]
     assert first[0] == 12
     assert first[1] < 12
+
+
+def test_a_plan_of_the_usual_number_promises_what_it_brought_lately() -> None:
+    belief = a_belief(*TWO)
+    fit = replace(contradicted(*TWO), lately=replace(belief, levels=belief.levels - 5.0))  # hardly anybody
+    standing = Standing.by_rounds(a_frontier(8))
+    asked = (order(14, response=each) for each in ("average", "belief"))
+    sheet, anyway = (advise(fit, standing, each, studies=100).sheet for each in asked)
+    assert sheet.outlook is not None
+    assert anyway.outlook is not None
+    assert sheet.outlook.of_plan["p90"] < anyway.outlook.of_plan["median"]
+    assert sheet.outlook.of_plan["recruits"] < 0.2 * anyway.outlook.of_plan["recruits"]
+    assert 0.0 < sheet.table["expected_now"].sum() < 0.2 * anyway.table["expected_now"].sum()
+    assert sheet.curve["spend"].tolist() == [sheet.spend]  # no other numbers, by a value that failed
+    assert (sheet.table["expected_later"].sum(), sheet.share_of_best) == (0.0, None)
+    assert not any("Other numbers" in str(line) for line in sheet.details())
+    assert sheet.model_fingerprint == anyway.model_fingerprint == fit.fingerprint
+    assert [gain.is_practice for gain in sheet.outlook.gains.each] == [True]
 
 
 def test_floors_and_lots_keep_blocks_whole_where_more_coupons_motivate() -> None:

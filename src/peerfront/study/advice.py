@@ -15,7 +15,7 @@ from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import decide
-from peerfront.study.orders import PlanOrder, Task, task_of
+from peerfront.study.orders import PlanOrder, Task, expected_by, task_of
 from peerfront.study.outlook import STUDIES, Choice, Horizon, Outlook, horizon_of, outlook_of
 from peerfront.study.planning import plan_coupons
 from peerfront.study.population import with_population
@@ -54,9 +54,9 @@ def advise(
     if order.population and order.already is None and standing.enrolled:
         order = replace(order, already=standing.enrolled)
     horizon = horizon_of(fit, standing.today, standing.valid_days, order, times)
-    asked = replace(order, rounds_left=horizon.rounds)
+    asked, made_with, fit = replace(order, rounds_left=horizon.rounds), fit, expected_by(fit, order)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)
-    sheet = plan_coupons(fit, standing.waiting, asked, coming)
+    sheet = plan_coupons(made_with, standing.waiting, asked, coming)
     in_time = float(times.cdf(horizon.days, standing.valid_days))
     task = task_of(fit, standing.waiting, asked)
     nobody_comes = task.nothing_because and not standing.coupons_open

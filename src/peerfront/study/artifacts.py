@@ -93,6 +93,8 @@ class Fit:
     """Versions of the software that made the fit; filled in when it is first saved."""
     returns: ReturnTimes | None = None
     """When people return; None if the study's dates do not show it, and in models of earlier versions."""
+    lately: Belief | None = None
+    """What the usual number of coupons brought lately, if counts contradict the belief."""
 
     @property
     def discount(self) -> float:
@@ -144,6 +146,13 @@ class Fit:
         people = _ThesePeople(frontier.covariates)
         inner = BranchingWorld("learned", self.schema, belief.to_plan_with(), self.offspring, people)
         return BeliefWorld(inner, belief)
+
+    def of_usual(self) -> "Fit":
+        """The fit that expectations come from where counts contradict the belief; it cannot be saved."""
+        if self.lately is None:
+            return self
+        stories = planned_stories(self.lately, *learned_networks(self.planner.stories[0]))
+        return dataclasses.replace(self, belief=self.lately, planner=dataclasses.replace(self.planner, stories=stories))
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write the fit; replace an existing fit only if asked, and never anything else."""
@@ -226,13 +235,13 @@ class Fit:
             raise SettingError("saved_fits.least_above_most", least=self.planner.least_per_person, most=most)
 
     def _stored(self) -> Stored:
-        returns = {} if self.returns is None else {"returns": self.returns.stored()}
+        more = {"returns": self.returns, "lately": self.lately}
         return Stored.of_parts(
             {"offspring_kind": kind_of(self.offspring)},
             belief=self.belief.stored(),
             offspring=self.offspring.stored(),
             planner=stored_value(self.planner),
-            **returns,
+            **{name: part.stored() for name, part in more.items() if part is not None},
         )
 
 
@@ -300,6 +309,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
         scores=written.setting("scores", dict),
         versions={name: Stored(versions, {}, "versions").setting(name, str) for name in versions},
         returns=ReturnTimes.restored(stored.part("returns")) if "returns" in stored.settings else None,
+        lately=Belief.restored(stored.part("lately"), schema) if "lately" in stored.settings else None,
     )
     check_scores(fit.scores, MANIFEST)
     check_behaviour(schema, fit.planner, "the fit")

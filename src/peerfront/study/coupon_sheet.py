@@ -95,7 +95,8 @@ class CouponSheet(Readable):
     table: pd.DataFrame
     """person, coupons, chance_used (of each coupon), expected_now, expected_later, decided_by (plan, lot or random),
     probability (that this person got this number, before lots and random numbers were drawn), stratum (if coupons may
-    differ only between strata), reason (a `Reason`: data, and as text a sentence or two); in the frontier's order."""
+    differ only between strata), reason (a `Reason`: data, and as text a sentence or two); in the frontier's order.
+    expected_later is 0 if the plan falls back to the usual number: the value was learned with a belief that failed."""
     spend: int
     """Coupons given out this round."""
     order: PlanOrder
@@ -107,7 +108,8 @@ class CouponSheet(Readable):
     """What the sheet brings by rounds where each remaining story is true, which bounds are compared with; empty if the
     rest of the study is too large to simulate."""
     promised: float
-    """Recruits expected in all, discounted, by the plan's own value, without simulation."""
+    """Recruits expected in all, discounted, by the plan's own value, without simulation; those of this round alone if
+    the plan falls back to the usual number."""
     discount: float
     rounds_left: int
     notes: tuple[Message, ...]

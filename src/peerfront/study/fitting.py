@@ -33,6 +33,7 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.gfp.surrogate import learned_networks, with_response
 from peerfront.models.belief.belief import Belief
+from peerfront.models.belief.belief_fit import usual_lately
 from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.problem import BranchingWorld, Policy, ResponseModel, Rules
@@ -44,6 +45,7 @@ from peerfront.study.fit_models import (
     FitData,
     check_gain,
     check_prior,
+    counts_of,
     fitted_belief,
     fitted_offspring,
     prepared,
@@ -148,6 +150,7 @@ def _fitted(
         },
         scores=findings.scores() | {"messages": _rounded(stored(findings.messages()))},
         returns=None if data.returning is None else data.returning.times,
+        lately=usual_lately(counts_of(data.learned_from), settings.seed) if belief.misfits else None,
     )
 
 

@@ -245,6 +245,11 @@ def usual_instead(fit: Fit, order: PlanOrder) -> int:
     return int(stories["usual"]) if stories.get("misfits") and order.response == AVERAGE and not by_itself else 0
 
 
+def expected_by(fit: Fit, order: PlanOrder) -> Fit:
+    """The fit that expectations come from: not a belief that counts contradict, if the plan falls back for that."""
+    return fit.of_usual() if usual_instead(fit, order) else fit
+
+
 def contradiction(misfit: Mapping[str, Any]) -> Message:
     """What people with one number of coupons brought, and what the model expects nevertheless."""
     code = "evidence.contradicted_lately" if misfit["last_wave"] else "evidence.contradicted"

@@ -225,10 +225,13 @@ def outlook_of(
     if order.round_cap == 0:
         rivals = ()
     others = usual_rivals(fit.given, fit.belief.to_plan_with(), rules, recruits, seed) if rivals is None else rivals
+    restriction = restriction_of(order, fit)
+    if restriction.usual:  # nothing is known of other numbers
+        others = [rival for rival in others if rival.is_practice]
     parts = fit.belief.part_of[draw_of_episode(np.arange(n_studies), len(fit.belief))]
     weights = {name: weight for name, weight in fit.belief.weights.items() if (parts == name).any()}
     wanted = None if order.target is None else max(order.target - standing.enrolled, 0)
-    restriction, planner = restriction_of(order, fit), ordered_planner(fit, task)
+    planner = ordered_planner(fit, task)
     # Plans within strata, or of the usual number, do not look at open coupons.
     other = restriction.is_any or restriction.usual
     plan = _by_days(restriction.policy(planner) if other else planner, times, rules, horizon, sheet)

@@ -26,7 +26,7 @@ from peerfront.problem import Allocation, Frontier, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
-from peerfront.study.orders import PlanOrder, Task, task_of
+from peerfront.study.orders import PlanOrder, Task, expected_by, task_of
 from peerfront.study.population import population_notes, with_population
 from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
 from peerfront.study.restrictions import restriction_of
@@ -54,10 +54,11 @@ def plan_coupons(
     `coming` is the part that recruits still to come from open coupons leave uncovered, by story
     (`Planner.with_coming`).
     """
-    fit, frontier = with_population(fit, frontier, order)
+    made_with = fit
+    fit, frontier = with_population(expected_by(fit, order), frontier, order)
     task, people = task_of(fit, frontier, order), [str(person) for person in frontier.ids.tolist()]
     if task.nothing_because:
-        return _nothing(fit, task, people)
+        return _nothing(made_with, task, people)
     afterwards = ordered_planner(fit, task)
     planner = afterwards if coming is None else afterwards.with_coming(coming)
     decision = decide(fit, planner, task, every_spend=_is_whole(task))
@@ -65,10 +66,11 @@ def plan_coupons(
     kinds = alike(frontier.covariates, plan.allocation.coupons)
     tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
     facts = Facts.of(fit, planner, task, plan, kinds, tables)
-    table = _table(people, kinds, tables.gains, _chances_used(planner, kinds), facts.later, reasons_of(facts))
+    restriction = restriction_of(order, fit)
+    later = np.zeros_like(facts.later) if restriction.usual else facts.later
+    table = _table(people, kinds, tables.gains, _chances_used(planner, kinds), later, reasons_of(facts))
     table.insert(5, "decided_by", decision.decided_by)
     table.insert(6, "probability", decision.probability.round(6))
-    restriction = restriction_of(order, fit)
     if decision.stratum:
         table.insert(7, "stratum", pd.Series(list(decision.stratum), dtype=object))
         reasons = zip(table["coupons"].tolist(), decision.stratum, decision.decided_by.tolist(), strict=True)
@@ -78,8 +80,13 @@ def plan_coupons(
     if not decision.stratum and (decision.decided_by != BY_PLAN).any():
         draws = zip(table["reason"], decision.decided_by.tolist(), decision.tied_with.tolist(), strict=True)
         table["reason"] = _objects([_with_draw(*each, bool(decision.learning)) for each in draws])
-    curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)
-    results = _simulated(fit, restriction.policy(afterwards), task, plan.allocation)
+    promised, results = plan.value, []
+    if restriction.usual:  # the value was learned with the belief that counts contradict
+        promised = float(table["expected_now"].sum())
+        curve = pd.DataFrame({"spend": [plan.spend], "value": [promised]})
+    else:
+        curve = _curve_of(plan.values) if restriction.is_any else _spend_curve(planner, task, plan)
+        results = _simulated(fit, restriction.policy(afterwards), task, plan.allocation)
     return CouponSheet(
         table=table,
         spend=plan.spend,
@@ -87,14 +94,14 @@ def plan_coupons(
         curve=curve,
         certificates=certify_by_story(drawn_responses(fit), fit.offspring, fit.schema, fit.discount, task.state),
         in_rounds=tuple(results),
-        promised=plan.value,
+        promised=promised,
         discount=fit.discount,
         rounds_left=task.state.rounds_left,
         notes=(*decision.notes, *population_notes(fit), *task.notes),
         gap=plan.gap,
         learning=decision.learning,
         chances=decision.chances,
-        **_provenance(fit),
+        **_provenance(made_with),
     )
 
 

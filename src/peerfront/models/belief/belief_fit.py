@@ -9,7 +9,7 @@ For each of them the other parameters have a posterior that is nearly normal: it
 by Laplace's formula. Draws come from these normals and are weighed by what the formula misses.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import product
 
@@ -37,6 +37,7 @@ _CLEAR = 1.0  # log odds above which answers count
 _EXPOSURES = 20  # steps of exposure in which coupons count as alike
 _FEWEST_COMPARED = 10  # people with a number of coupons, of whom the belief is held against what they brought
 _STUDIES_OF_DRAW = 5  # that it is compared with
+_ANY_LUCK, _MUCH_LUCK = 1.5, 0.5  # of waves, where a belief has failed: of those seen, and of those to come
 _CONTRADICTED = 0.1  # p-value of the least likely number (times how many), below which chance does not explain it
 
 
@@ -54,6 +55,11 @@ class Counts:
     planned: Numbers | None = None
     """[people], the number that a plan or a lot gave; -1 where staff decided."""
     weight: Array | None = None  # [people], how much each counts; None for 1
+
+    def take(self, rows: Numbers) -> "Counts":
+        """Some of the people."""
+        own = (getattr(self, each.name) for each in fields(Counts) if each.name != "schema")
+        return Counts(self.schema, *(None if each is None else each[rows] for each in own))
 
     def private(self) -> "Counts":
         """The same people, weighed so that as many brought each number with each number of coupons as the nearest
@@ -296,8 +302,10 @@ def draws_of(problem: Problem, prior: Prior, number: int, seed: int) -> Draws:
     )
 
 
-def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0) -> Belief:
-    """Learn what coupons do from counts.
+def learned_belief(
+    counts: Counts, prior: Prior | None = None, *, draws: int = N_DRAWS, seed: int = 0, as_last_wave: bool = False
+) -> Belief:
+    """Learn what coupons do from counts; `as_last_wave`: what is to come goes on from the luck of the last wave.
 
     Columns of answers are taken in one after another while the evidence for the best of them, with the prior chance
     that it matters, is clear (`_CLEAR`): everybody is alike until the counts show otherwise.
@@ -325,12 +333,13 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
     most, theta = problem.most, drawn.theta
     effects = np.zeros((len(theta), counts.schema.columns))
     effects[:, problem.columns] = theta[:, most : most + len(problem.columns)]
+    luck = theta[:, -1:] if as_last_wave and problem.waves else 0.0
     return Belief(
         counts.schema,
         most,
         limited=drawn.shape[:, 0],
         spur=drawn.shape[:, 1],
-        levels=theta[:, :most],
+        levels=theta[:, :most] + tilt(most)[1:] * luck,
         effects=effects,
         drift=_drift_before(prior, len(theta), seed) if problem.drift is None else theta[:, most + problem.drift],
         spread=drawn.shape[:, 2],
@@ -339,6 +348,17 @@ def learned_belief(counts: Counts, prior: Prior | None = None, *, draws: int = N
         gains=gains,
         misfits=_misfits(problem_of(replace(counts, weight=None), chosen, prior), drawn, seed),
     )
+
+
+def usual_lately(counts: Counts, seed: int = 0) -> Belief:
+    """What the usual number of coupons brought lately: where counts contradict a belief, expectations come from this.
+
+    It is learned from people with that number alone. Waves may differ as they like, the next one is expected to be like
+    the last, and those to come have much luck of their own, so that bands are wide.
+    """
+    own, any_luck = np.flatnonzero(counts.coupons == counts.usual), replace(Prior(), spread=((_ANY_LUCK, 1.0),))
+    lately = learned_belief(counts.take(own).private(), any_luck, seed=seed, as_last_wave=True)
+    return replace(lately, spread=np.full(len(lately), _MUCH_LUCK)).rounded()
 
 
 def log_evidence(counts: Counts, prior: Prior) -> float:
