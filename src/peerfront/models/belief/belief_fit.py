@@ -12,6 +12,7 @@ by Laplace's formula. Draws come from these normals and are weighed by what the 
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +59,9 @@ class Counts:
 
     def take(self, rows: Numbers) -> "Counts":
         """Some of the people."""
-        own = (getattr(self, each.name) for each in fields(Counts) if each.name != "schema")
-        return Counts(self.schema, *(None if each is None else each[rows] for each in own))
+        arrays: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "schema"}
+        own: dict[str, Any] = {name: None if each is None else each[rows] for name, each in arrays.items()}
+        return replace(self, **own)
 
     def private(self) -> "Counts":
         """The same people, weighed so that as many brought each number with each number of coupons as the nearest
