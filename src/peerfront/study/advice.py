@@ -7,6 +7,9 @@ the app and the live study are views of its result, so that a quantity has one f
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Progress, note, part_of, silent
 from peerfront.gfp.backup import Array
@@ -44,19 +47,21 @@ def advise(
     order: PlanOrder,
     times: ReturnTimes = AT_ONCE,
     *,
+    given: NDArray[np.int64] | None = None,
     studies: float = STUDIES,
     progress: Progress = silent,
 ) -> Advice:
     """Plan today's coupons, and simulate the rest of the study.
 
-    `times` are the return times of a study with dates. The same arguments give exactly the same advice.
+    `times` are the return times of a study with dates. `given` are today's numbers where somebody chose them by hand,
+    [people who wait]. The same arguments give exactly the same advice.
     """
     if order.population and order.already is None and standing.enrolled:
         order = replace(order, already=standing.enrolled)
     horizon = horizon_of(fit, standing.today, standing.valid_days, order, times)
     asked, made_with, fit = replace(order, rounds_left=horizon.rounds), fit, expected_by(fit, order)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)
-    sheet = plan_coupons(made_with, standing.waiting, asked, coming)
+    sheet = plan_coupons(made_with, standing.waiting, asked, coming, given)
     in_time = float(times.cdf(horizon.days, standing.valid_days))
     task = task_of(fit, standing.waiting, asked)
     nobody_comes = task.nothing_because and not standing.coupons_open

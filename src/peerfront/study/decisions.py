@@ -31,7 +31,7 @@ from peerfront.study.restrictions import Restriction, draw_within, planned_withi
 from peerfront.study.stories import can_be_simulated
 from peerfront.study.uncertainty import drawn_chances, gain_noise, relative_errors, unequal_groups
 
-BY_PLAN, BY_LOT, AT_RANDOM = "plan", "lot", "random"
+BY_PLAN, BY_LOT, AT_RANDOM, BY_HAND = "plan", "lot", "random", "hand"
 _STUDIES = 100  # simulated studies that choose whether numbers are drawn by lot
 _NO_COST = 0.005  # recruits
 _NEAR = 0.005  # share of the value by which plans hardly differ
@@ -46,7 +46,7 @@ class Decision:
     """The final plan: its allocation is handed out."""
     planned: Allocation
     """The plan before floors, lots and random numbers."""
-    decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT or AT_RANDOM
+    decided_by: NDArray[np.object_]  # [people], BY_PLAN, BY_LOT, AT_RANDOM or BY_HAND
     probability: Array  # [people], of the number each person got, before lots and random numbers were drawn
     notes: tuple[Message, ...]
     learning: tuple[DesignWorth, ...] = ()
@@ -153,6 +153,18 @@ def decide(fit: Fit, planner: Planner, task: Task, *, every_spend: bool) -> Deci
         handed_out(coupons), plan.allocation, by, probability, tuple(notes), worths,
         tied_with=drawn.tied_with,
     )  # fmt: skip
+
+
+def with_numbers(decision: Decision, planner: Planner, task: Task, coupons: NDArray[np.int64]) -> Decision:
+    """The decision with numbers that somebody chose by hand, [people]."""
+    state, before, spend = task.state, decision.plan.allocation.coupons, int(coupons.sum())
+    if spend > task.spendable:
+        raise SettingError("orders.spend_too_large", spend=n_coupons(spend), most=task.spendable)
+    kinds = kinds_of(state.frontier.covariates)
+    tables, (weights, anyway) = planner.tables(kinds.rows, state.most_per_person), planner.weights_and_base(state)
+    by = np.where(coupons == before, decision.decided_by, BY_HAND).astype(object)
+    plan = _with(decision.plan, tables, kinds.kind, weights, anyway, planner.discount, coupons)
+    return replace(decision, plan=plan, decided_by=by)
 
 
 def _usual_by_lot(usual: int, task: Task, first: Array) -> Lottery:

@@ -25,7 +25,7 @@ from peerfront.gfp.price_plan import totals_by_price
 from peerfront.problem import Allocation, Frontier, Policy
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_sheet import CouponSheet
-from peerfront.study.decisions import AT_RANDOM, BY_LOT, BY_PLAN, decide
+from peerfront.study.decisions import AT_RANDOM, BY_HAND, BY_LOT, BY_PLAN, decide, with_numbers
 from peerfront.study.orders import PlanOrder, Task, expected_by, task_of
 from peerfront.study.population import population_notes, with_population
 from peerfront.study.reasons import Draw, Facts, Reason, ReasonCode, alike, reasons_of
@@ -47,12 +47,16 @@ _POINTS, _POINTS_BY_PRICE = 60, 12  # spends evaluated in a larger round, and in
 
 @one_thread()
 def plan_coupons(
-    fit: Fit, frontier: Frontier, order: PlanOrder, coming: Mapping[str, Array] | None = None
+    fit: Fit,
+    frontier: Frontier,
+    order: PlanOrder,
+    coming: Mapping[str, Array] | None = None,
+    given: NDArray[np.int64] | None = None,
 ) -> CouponSheet:
     """Plan one round. The same fit, people and order give the same sheet, byte for byte.
 
     `coming` is the part that recruits still to come from open coupons leave uncovered, by story
-    (`Planner.with_coming`).
+    (`Planner.with_coming`). `given` are numbers that somebody chose instead of the plan's, [people].
     """
     made_with = fit
     fit, frontier = with_population(expected_by(fit, order), frontier, order)
@@ -62,6 +66,8 @@ def plan_coupons(
     afterwards = ordered_planner(fit, task)
     planner = afterwards if coming is None else afterwards.with_coming(coming)
     decision = decide(fit, planner, task, every_spend=_is_whole(task))
+    if given is not None:
+        decision = with_numbers(decision, planner, task, given)
     plan = decision.plan
     kinds = alike(frontier.covariates, plan.allocation.coupons)
     tables = planner.tables(kinds.rows[:, :-1].astype(np.int16), task.state.most_per_person)
@@ -178,7 +184,7 @@ def _with_draw(reason: Reason, decided_by: str, tied_with: int, to_learn: bool) 
     """Add to the reason whether it was decided by lot or at random."""
     if decided_by == BY_LOT:
         return replace(reason, draw=Draw.LOT, tied_with=tied_with)
-    if decided_by == BY_PLAN:
+    if decided_by in (BY_PLAN, BY_HAND):
         return reason
     return replace(reason, draw=Draw.TO_LEARN) if to_learn else Reason(ReasonCode.RANDOM, reason.coupons)
 

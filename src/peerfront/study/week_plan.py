@@ -1,5 +1,6 @@
 """The plan of a week: the standing order, the sheet (with open coupons counted), and the forecast by date."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from pathlib import Path
@@ -256,10 +257,12 @@ def planned_week(
     number: int,
     studies: int,
     progress: Progress,
+    given: Mapping[str, int] | None = None,
 ) -> WeekPlan:
     """Plan week `number` for the people who wait (a mask, [people]) with the coupons that are left.
 
-    `studies` is the number of simulated studies of the outlook.
+    `studies` is the number of simulated studies of the outlook. `given` are everybody's numbers where somebody chose
+    some by hand.
     """
     if model is None:
         return _same_for_all(study, waits, order, left, number)
@@ -267,7 +270,8 @@ def planned_week(
     standing, times, why = standing_today(model.fit, study, model.schema)
     standing = replace(standing, waiting=people)
     asked = order.plan_order(left, number, len(people), with_deadline=why is None)
-    advice = advise(model.fit, standing, asked, times, studies=studies, progress=progress)
+    chosen = None if given is None else np.array([given[str(person)] for person in people.ids], dtype=np.int64)
+    advice = advise(model.fit, standing, asked, times, given=chosen, studies=studies, progress=progress)
     return WeekPlan(advice.sheet.table, advice.sheet, advice.outlook, why, advice.in_time)
 
 

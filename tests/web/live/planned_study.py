@@ -15,7 +15,7 @@ except ImportError:  # Windows
 import pytest
 from django.test import override_settings
 from django_site import SHARED, STUDY_FOLDER, use_database
-from planning_site import finished, log_of, study_folder
+from planning_site import end_workers, finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.folder import LiveFolder, sqlite
@@ -61,6 +61,7 @@ def planned_copy(path: Path):
         with override_settings(LIVE_FOLDER=folder):
             yield folder
     finally:
+        end_workers()
         use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
 
 

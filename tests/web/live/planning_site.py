@@ -34,13 +34,18 @@ def study_folder(path: Path, kind: str = "sqlite"):
         with override_settings(LIVE_FOLDER=folder):
             yield folder
     finally:
-        for process in jobs._processes.values():
-            process.kill()
-            process.wait()
-        jobs._processes.clear()
+        end_workers()
         use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+
+
+def end_workers() -> None:
+    """End the processes that this one started."""
+    for process in jobs._processes.values():
+        process.kill()
+        process.wait()
+    jobs._processes.clear()
 
 
 def finished(job):

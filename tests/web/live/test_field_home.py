@@ -57,7 +57,7 @@ def test_a_coordinator_sees_plans_people_and_coupons() -> None:
     words = _home(study, Role.COORDINATOR)
     assert "1 plan waits for approval" in words
     assert "1 person waits for coupons" in words
-    assert "3 open coupons expire within a week" in words
+    assert "3 valid coupons expire within a week" in words
     assert "17 coupons of the budget are left" in words
     assert "add a seed" in words
     study.approve(ben=2)

@@ -22,6 +22,7 @@ from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import Expected, KeptModel, loaded_model
+from peerfront.web.live.planning.making import look_again
 from peerfront.web.live.planning.planning_inputs import order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -189,6 +190,55 @@ def test_a_number_is_changed_with_a_reason_then_the_plan_approved(going, planned
     assert "Approve this plan" not in shown
     assert DatabaseRecords().study().approved_plan == plan.plan
     assert verify().whole
+
+
+BEFORE = "What is expected here is from before the change."
+
+
+def test_looking_again_at_an_unchanged_plan_changes_nothing(going, planned) -> None:  # noqa: F811
+    plan = planned.plan
+    before = KeptModel(plan.model).plan(plan.seed).summary
+    going.seed("later", site="north")  # came after the plan was made
+    look_again(DatabaseRecords().study(), plan, float(SMALL_EFFORT), lambda *_: None)
+    assert KeptModel(plan.model).plan(plan.seed).summary == before
+
+
+def test_what_is_expected_of_a_changed_plan_is_worked_out_again(going, planned, monkeypatch) -> None:  # noqa: F811
+    monkeypatch.setenv(jobs.EFFORT, SMALL_EFFORT)
+    client, plan = going.client(Role.COORDINATOR), planned.plan
+    kept = KeptModel(plan.model).plan(plan.seed)
+    before, line = kept.summary, plan.lines.order_by("-coupons").first()
+    address = f"/plan/{plan.plan}/change/"
+    client.post(address, {"key": "change-1", "person": line.person_id, "coupons": 0, "why": "moved away"})
+    job = models.PlanningJob.objects.get(plan=plan, state__in=jobs.UNDER_WAY)
+    for page in ("/plan/", "/progress/"):
+        assert BEFORE in _text(client.get(page))
+    assert "Working out what to expect of the changed plan" in _text(client.get("/plan/"))
+    assert finished(job).state == jobs.DONE
+    now, total = kept.summary, sum(plan.lines.values_list("coupons", flat=True))
+    assert now.by_hand == {line.person_id: 0}
+    assert now.expected != before.expected
+    assert (now.day, now.budget, now.expected.until) == (before.day, before.budget, before.expected.until)
+    last = kept.forecast.read_text("utf-8-sig").splitlines()[-1].split(",")
+    shown = {page: _text(client.get(page)) for page in ("/plan/", "/progress/")}
+    for text in shown.values():
+        assert BEFORE not in text
+        assert f"{now.expected.low:.0f} to {now.expected.high:.0f} more people by" in text
+        assert f"{float(last[1]):.0f}" in text
+    assert f"Give out {total} coupons" in shown["/plan/"]
+    assert f"1 number was changed by hand: the plan gives out {total} coupons" in shown["/plan/"]
+    sheet = client.get(f"/plan/{plan.plan}/sheet/?file=csv").content.decode("utf-8-sig").splitlines()
+    own = next(row for row in sheet if row.startswith(f"{line.person_id},")).split(",")
+    assert own[2:5] == ["0", str(line.planned), "moved away"]
+    assert own[6] == "0.000"
+    client.post(f"/plan/{plan.plan}/approve/", {"key": "approve-1"})
+    other = plan.lines.filter(coupons__gt=0).first()
+    client.post(f"/people/{other.person_id}/coupons/", {"key": "decide-1", "coupons": 0, "why": "asked for none"})
+    assert BEFORE in _text(client.get("/plan/")), "a number that is decided after approval counts, too"
+    assert models.PlanningJob.objects.filter(plan=plan, state__in=jobs.UNDER_WAY).count() == 1
+    sheet = client.get(f"/plan/{plan.plan}/sheet/?file=csv").content.decode("utf-8-sig").splitlines()
+    own = next(row for row in sheet if row.startswith(f"{other.person_id},")).split(",")
+    assert (own[2], own[6]) == ("0", ""), "not yet known"
 
 
 def test_an_outdated_plan_is_refused_with_the_person(going, planned) -> None:  # noqa: F811

@@ -63,7 +63,7 @@ def test_every_coupon_is_in_one_state_and_queries_agree_with_the_rule() -> None:
             assert counts[state] == len(found)
     assert counts_by_state(_handed_out(), today_of(study_or_404()))[CouponState.VOID] == 1
     assert set(_handed_out().filter(in_state(EXPIRING, today))) <= set(
-        _handed_out().filter(in_state(CouponState.OPEN, today))
+        _handed_out().filter(in_state(CouponState.VALID, today))
     )
 
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from played_study import PLAYED, PlayedStudy
 
+from peerfront.data.study_calendar import coupon_counts
+from peerfront.web.live.exporting import live_study
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
@@ -111,6 +113,24 @@ def test_numbers_of_the_study_are_those_of_its_sites_together() -> None:
     used_of_ended = models.Redemption.objects.filter(coupon__last_day__lt=today_of(study)).exclude(coupon__holder=None)
     assert whole.ended_used == used_of_ended.count()
     assert sum(each.used for each in whole.returns) == whole.recruits
+
+
+@pytest.mark.usefixtures("one_database")
+def test_open_coupons_are_those_that_a_plan_of_today_counts() -> None:
+    """A coupon whose last day is today is valid today, and no plan counts on it."""
+    study = PlayedStudy().play(weeks=3)
+    today = today_of(study_or_404())
+    unused = models.Coupon.objects.filter(redemption=None).exclude(holder=None)
+    holder, *others = dict.fromkeys(unused.order_by("holder").values_list("holder", flat=True))
+    models.Coupon.objects.filter(holder__in=others[:3]).update(last_day=today + timedelta(days=1))
+    models.Coupon.objects.filter(holder=holder).update(last_day=today)
+    planned = coupon_counts(live_study().as_of(today)).open
+    page = study.client(Role.COORDINATOR).get("/progress/")
+    assert page.context["now"].open == planned > 0
+    assert sum(each.open for each in page.context["by_site"]) == planned
+    counts = page.context["now"].coupons
+    ends_today = models.Coupon.objects.filter(holder=holder, redemption=None).count()
+    assert counts["valid"] + counts["not_yet"] == planned + ends_today
 
 
 @pytest.mark.usefixtures("one_database")

@@ -30,6 +30,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
+from django.db.models import Q
 
 from peerfront.data.read.fixed_layouts import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read.listing import guess_columns
@@ -127,14 +128,21 @@ def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def study_table() -> tuple[pd.DataFrame, Mapping[str, str]]:
-    """One row for each person in the order in which they came, as texts ("" if unknown); and their exported ids."""
+def study_table(at: datetime | None = None) -> tuple[pd.DataFrame, Mapping[str, str]]:
+    """One row for each person in the order in which they came, as texts ("" if unknown); and their exported ids.
+
+    At a time in the past: without people and coupons that came later; the answers are those of today.
+    """
     settings = study_settings()
     day = days_of(settings)
     columns = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
-    people = list(models.Person.objects.order_by("enrolled_at", "person").values_list(*columns, named=True))
+    everybody, coupons = models.Person.objects.all(), models.Coupon.objects.exclude(holder=None)
+    if at is not None:
+        everybody, coupons = everybody.filter(enrolled_at__lte=at), coupons.filter(issued_at__lte=at)
+    people = list(everybody.order_by("enrolled_at", "person").values_list(*columns, named=True))
     held: dict[str, list[tuple[str, datetime, date]]] = {person.person: [] for person in people}
-    coupons = models.Coupon.objects.exclude(holder=None).filter(voided_at=None).order_by("issued_at", "code")
+    not_void = Q(voided_at=None) if at is None else Q(voided_at=None) | Q(voided_at__gt=at)
+    coupons = coupons.filter(not_void).order_by("issued_at", "code")
     handed_out = coupons.values_list("holder_id", "code", "issued_at", "last_day")
     for holder, code, issued_at, last_day in handed_out.iterator(chunk_size=2_000):
         if holder in held:  # otherwise the person came after people were read

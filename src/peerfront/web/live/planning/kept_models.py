@@ -133,6 +133,8 @@ class PlanSummary:
     """By stratum: the chance of 0, 1, ... coupons; empty without strata."""
     strata_columns: tuple[str, ...] = ()
     """The questions that form the strata."""
+    by_hand: dict[str, int] = field(default_factory=dict)
+    """By person: numbers chosen by hand instead of the plan's, as far as these results count them."""
 
     @property
     def warnings(self) -> tuple[Line, ...]:

@@ -6,6 +6,7 @@ This runs in a worker process and takes minutes. The plan is submitted to the ru
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS_FITTED
 from peerfront.study.model import Model
 from peerfront.study.outlook import STUDIES, Outlook
-from peerfront.study.week_model import ALWAYS, AUTO, Earlier, ModelChoice, kept_or_refitted
+from peerfront.study.week_model import ALWAYS, AUTO, Earlier, kept_or_refitted
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 from peerfront.web.live.export_tables import export_schema
 from peerfront.web.live.exporting import answer_columns, live_study, study_table
@@ -33,7 +34,7 @@ from peerfront.web.live.planning.kept_models import (
     loaded_model,
     model_name,
 )
-from peerfront.web.live.planning.planning_inputs import is_over, order_of
+from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import PlanningStep
@@ -81,8 +82,7 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
     strata = tuple(columns[name] for name in settings.plan_strata if columns[name] in known)
     order = replace(order, strata=strata, randomise=order.randomise if choice.model is not None else 0.0)
     looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.75, 0.95)
-    n_studies = max(round(STUDIES * min(effort, 1.0)), 20)
-    plan, notes = _planned(choice.model, study, waits, order, left, n_studies, looking)
+    plan, notes = _planned(choice.model, study, waits, order, left, _studies(effort), looking)
     progress(0.95, PlanningStep.SAVING)
     if choice.model is None:
         kept = KeptModel(SAME_FOR_ALL)
@@ -97,20 +97,45 @@ def make_plan(row: StudyRow, today: date, seed: int, effort: float, progress: Pr
         notes.append(warning("live_planning.groups_unknown", names=missing))
     if row.kept > left:
         notes.append(note("live_planning.kept_back", coupons=row.kept - left))
-    summary = replace(
-        _summary(plan, choice, people, notes),
+    summary = PlanSummary(
         day=today.isoformat(),
+        refitted=choice.refitted,
         waiting=int(waits.sum()),
         budget=left,
         open_coupons=coupon_counts(study).open,
+        about_model=(*model_lines(choice), *model_details(choice)),
         strata=dict(plan.sheet.chances),
         strata_columns=strata,
+        **_results(plan, people, notes),
     )
-    files = {"curve.csv": csv_text(plan.sheet.curve, float_format="%.4f")}
-    if plan.outlook is not None and plan.outlook.today is not None:
-        files["forecast.csv"] = forecast_text(plan.outlook, plan.outlook.today)
-    kept.plan(seed).save(summary, files)
+    curve = {"curve.csv": csv_text(plan.sheet.curve, float_format="%.4f")}
+    kept.plan(seed).save(summary, curve | _forecast(plan))
     return ProposePlan(kept.name, seed, _lines(plan, people))
+
+
+def look_again(row: StudyRow, plan: models.Plan, effort: float, progress: Progress) -> None:
+    """Work out again what to expect of a plan, from the day on which it was made, with the numbers chosen by hand."""
+    kept, model = KeptModel(plan.model).plan(plan.seed), loaded_model(plan.model)
+    before = kept.summary
+    if before is None or model is None:
+        return
+    progress(0.0, PlanningStep.READING)
+    numbers, by_hand = numbers_of(plan)
+    table, ids = study_table(plan.proposed_at)
+    study = live_study(table).as_of(before.day)
+    given = {ids[person]: coupons for person, coupons in numbers.items()}
+    waits = np.isin(study.ids.astype(str), list(given))
+    order = order_of(row.settings, before.budget, plan.seed, before.strata_columns, people=len(given))
+    looking = part_of(lambda share, _: progress(share, PlanningStep.PLANNING), 0.0, 0.95)
+    n_studies = _studies(effort)
+    changed, _ = _planned(model, study, waits, order, before.budget, n_studies, looking, given)
+    people = {written: person for person, written in ids.items()}
+    notes = [line for line in before.words if isinstance(line, Message) and line.code.startswith("live_planning.")]
+    kept.save(replace(before, by_hand=by_hand, **_results(changed, people, notes)), _forecast(changed))
+
+
+def _studies(effort: float) -> int:
+    return max(round(STUDIES * min(effort, 1.0)), 20)
 
 
 def _strata_allowed(settings: Settings) -> Settings:
@@ -147,16 +172,16 @@ def _earlier(ids: Mapping[str, str]) -> tuple[Earlier | None, Fitted | None]:
 
 def _planned(
     model: Model | None, study: Study, waits: NDArray[np.bool_], order: WeekOrder, left: int,
-    n_studies: int, progress: Progress,
+    n_studies: int, progress: Progress, given: Mapping[str, int] | None = None,
 ) -> tuple[WeekPlan, list[Message]]:  # fmt: skip
     """The plan, and a warning if random numbers had to be left out."""
     try:
-        return planned_week(model, study, waits, order, left, 1, n_studies, progress), []
+        return planned_week(model, study, waits, order, left, 1, n_studies, progress, given), []
     except SettingError as problem:
         if not order.randomise:
             raise
         without = replace(order, randomise=0.0)
-        plan = planned_week(model, study, waits, without, left, 1, n_studies, progress)
+        plan = planned_week(model, study, waits, without, left, 1, n_studies, progress, given)
         return plan, [warning("live_planning.no_random_numbers", problem=problem.message)]
 
 
@@ -174,27 +199,25 @@ def _lines(plan: WeekPlan, people: dict[str, str]) -> tuple[PlannedCoupons, ...]
     return tuple(lines)
 
 
-def _summary(plan: WeekPlan, choice: ModelChoice, people: dict[str, str], notes: list[Message]) -> PlanSummary:
-    table, has_model = plan.table, choice.model is not None
-    names = [people[str(person)] for person in table["person"]]
-    return PlanSummary(
-        day="",
-        refitted=choice.refitted,
-        waiting=len(table),
-        budget=0,
-        open_coupons=0,
-        words=(*sheet_lines(plan), *notes),
-        details=tuple(detail_lines(plan)),
-        about_model=(*model_lines(choice), *model_details(choice)),
-        expected=None if plan.outlook is None else Expected.of(plan.outlook),
-        chances=dict(zip(names, map(str, table["chance_used"]), strict=True)) if has_model else {},
-        brings={
-            name: (float(now), float(later))
-            for name, now, later in zip(names, table["expected_now"], table["expected_later"], strict=True)
-        }
-        if has_model
-        else {},
-    )
+def _results(plan: WeekPlan, people: dict[str, str], notes: list[Message]) -> dict[str, Any]:
+    """The fields of `PlanSummary` that change with the numbers of a plan."""
+    names = [people[str(person)] for person in plan.table["person"]]
+    columns = (plan.table[name] for name in ("chance_used", "expected_now", "expected_later"))
+    by_model = {} if plan.same_for_all else dict(zip(names, zip(*columns, strict=True), strict=True))
+    return {
+        "words": (*sheet_lines(plan), *notes),
+        "details": tuple(detail_lines(plan)),
+        "expected": None if plan.outlook is None else Expected.of(plan.outlook),
+        "chances": {name: str(chance) for name, (chance, _, _) in by_model.items()},
+        "brings": {name: (float(now), float(later)) for name, (_, now, later) in by_model.items()},
+    }
+
+
+def _forecast(plan: WeekPlan) -> dict[str, str]:
+    """The file of the people expected by date; none without dates."""
+    if plan.outlook is None or plan.outlook.today is None:
+        return {}
+    return {"forecast.csv": forecast_text(plan.outlook, plan.outlook.today)}
 
 
 def forecast_text(outlook: Outlook, today: date) -> str:

@@ -22,6 +22,7 @@ from peerfront.study.study_state import OpenHolders
 from peerfront.study.week_plan import WeekOrder
 from peerfront.web.live.exporting import answer_columns
 from peerfront.web.live.records import models
+from peerfront.web.live.records.database import open_after
 from peerfront.web.live.rules.records import PlanRow
 from peerfront.web.live.rules.study_settings import Settings
 
@@ -117,7 +118,7 @@ def codes_of(settings: Settings, schema: StudySchema, people: Iterable[Answered]
 def _handed_out(today: date) -> list[_Issue]:
     """Handed-out coupons that can be used after today, counted by the database."""
     counted = (
-        models.Coupon.objects.filter(holder__isnull=False, voided_at=None, last_day__gt=today)
+        models.Coupon.objects.filter(open_after(today))
         .values_list("holder_id", "first_day", "last_day")
         .annotate(coupons=Count("pk"), used=Count("redemption"))
         .order_by("holder_id", "first_day", "last_day")
@@ -128,6 +129,15 @@ def _handed_out(today: date) -> list[_Issue]:
         _Issue(*answered[str(holder)], coupons, used, float(max((today - first).days, 0)), float((last - first).days))
         for holder, first, last, coupons, used in rows
     ]
+
+
+def numbers_of(plan: models.Plan) -> tuple[dict[str, int], dict[str, int]]:
+    """Everybody's coupons in a plan, and of these the numbers that somebody chose by hand, before or after approval."""
+    planned, numbers = (dict(plan.lines.values_list("person_id", name)) for name in ("planned", "coupons"))
+    if plan.round is not None:
+        later = models.Override.objects.filter(round=plan.round, person__plan_lines__plan=plan)
+        numbers |= dict(later.values_list("person_id", "coupons"))
+    return numbers, {person: coupons for person, coupons in numbers.items() if coupons != planned[person]}
 
 
 def _promised(settings: Settings, plan: PlanRow) -> list[_Issue]:

@@ -26,8 +26,8 @@ from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import FOLDER, WithoutPersonalData
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
-from peerfront.web.live.planning.kept_models import forget_models, live_folder
-from peerfront.web.live.planning.planning_inputs import is_over, today_of
+from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, live_folder
+from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, today_of
 from peerfront.web.live.records.database import DatabaseRecords, one_at_a_time
 from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
@@ -78,12 +78,34 @@ def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -
     member = member_named(asked_by)
     if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
         raise NotAllowed("live_planning.may_not_propose", name=asked_by)
+    return _start(asked_by, if_still=if_still)
+
+
+def look_again_if_changed(number: int, asked_by: str) -> PlanningJob | None:
+    """Start to work out what to expect of a plan some of whose numbers were chosen by hand.
+
+    None if that is known, if the plan has no model, or while another plan is being made.
+    """
+    plan = Plan.objects.get(plan=number)
+    summary = KeptModel(plan.model).plan(plan.seed).summary
+    if summary is None or plan.model == SAME_FOR_ALL or summary.by_hand == numbers_of(plan)[1]:
+        return None
+    try:
+        return _start(asked_by, plan)
+    except PlanningBusy:
+        return None
+
+
+def _start(asked_by: str, plan: Plan | None = None, *, if_still: Callable[[], bool] | None = None) -> PlanningJob:
+    """Start a job that makes a plan, or looks again at one; a job that looks again gives way to it."""
     with transaction.atomic():
         one_at_a_time(_JOBS)
         settle()
+        for each in PlanningJob.objects.filter(state__in=UNDER_WAY, plan__isnull=False):
+            stop(each)
         if under_way() is not None or (if_still is not None and not if_still()):
             raise PlanningBusy("live_planning.busy")
-        job = PlanningJob.objects.create(asked_by=asked_by, asked_at=timezone.now(), state=WAITING)
+        job = PlanningJob.objects.create(asked_by=asked_by, asked_at=timezone.now(), state=WAITING, plan=plan)
     try:
         start_worker(job)
     except OSError as problem:
@@ -191,13 +213,19 @@ class _Stopped(Exception):
 
 
 def _work(job_id: int, heart: "_Heart") -> None:
-    from peerfront.web.live.planning.making import make_plan, propose  # slow to load
+    from peerfront.web.live.planning.making import look_again, make_plan, propose  # slow to load
 
     read_at = timezone.now()
     row = DatabaseRecords().study()
     if row is None:
         raise PeerfrontError("live_planning.not_begun")
-    member = member_named(PlanningJob.objects.get(pk=job_id).asked_by)
+    job = PlanningJob.objects.get(pk=job_id)
+    if job.plan is not None:
+        look_again(row, job.plan, effort(), heart.progress)
+        heart.stop()
+        _done(job_id, job.plan.plan)
+        return
+    member = member_named(job.asked_by)
     if member is None:
         raise NotAllowed("live_planning.works_no_more")
     seed = secrets.randbelow(LARGEST_SEED + 1)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -118,6 +118,14 @@ def waiting(settings: Settings) -> QuerySet[models.Person]:
     zone = ZoneInfo(settings.timezone)
     begin = datetime.combine(last.astimezone(zone).date(), time.min, zone)
     return people.filter(Q(imported="") | Q(enrolled_at__gte=begin))
+
+
+def open_after(day: date) -> Q:
+    """Select coupons that can be used after a day, if they are not used yet: those that plans call open on that day.
+
+    As in `data.study_calendar.open_coupons`: a plan counts what comes of them, and today is seen in its evening.
+    """
+    return Q(holder__isnull=False, voided_at=None, last_day__gt=day)
 
 
 def one_at_a_time(lock: int) -> None:

@@ -256,5 +256,6 @@ class PlanningJob(models.Model):
     """Time of the last heartbeat."""
     ended_at = models.DateTimeField(null=True)
     plan = models.ForeignKey(Plan, models.PROTECT, null=True)
+    """The plan that was made; from the start if the job is to look again at a plan that was changed by hand."""
     message = models.TextField(default="")
     """Why it failed, or notes on its result, for the coordinator."""

@@ -18,13 +18,13 @@ from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
 
 SOON = timedelta(days=7)
-"""Open coupons that expire within this time are counted separately."""
+"""Valid coupons that expire within this time are counted separately."""
 
 
 class CouponState(StrEnum):
-    """Every coupon that was handed out is in one state."""
+    """Every coupon that was handed out is in one state: what a scan of it would find today."""
 
-    OPEN = "open"
+    VALID = "valid"
     NOT_YET = "not_yet"
     USED = "used"
     EXPIRED = "expired"
@@ -32,10 +32,10 @@ class CouponState(StrEnum):
 
 
 EXPIRING = "expiring"
-"""Open coupons that expire soon: a part of the open ones."""
+"""Valid coupons that expire soon: a part of the valid ones."""
 STATES: dict[str, tuple[Promise | str, str]] = {
-    CouponState.OPEN: (_("Open"), "good"),
-    EXPIRING: (_("Open, expires within a week"), "care"),
+    CouponState.VALID: (_("Valid"), "good"),
+    EXPIRING: (_("Valid, expires within a week"), "care"),
     CouponState.NOT_YET: (_("Not yet valid"), "plain"),
     CouponState.USED: (_("Used"), "plain"),
     CouponState.EXPIRED: (_("Expired"), "plain"),
@@ -52,25 +52,25 @@ def state_of(coupon: CouponRow | Coupon, used: bool, today: date) -> CouponState
         return CouponState.VOID
     if today < coupon.first_day:
         return CouponState.NOT_YET
-    return CouponState.OPEN if today <= coupon.last_day else CouponState.EXPIRED
+    return CouponState.VALID if today <= coupon.last_day else CouponState.EXPIRED
 
 
 def shown_state(coupon: CouponRow | Coupon, used: bool, today: date) -> str:
-    """The state, or `EXPIRING` for open coupons that expire soon: a key of `STATES`."""
+    """The state, or `EXPIRING` for valid coupons that expire soon: a key of `STATES`."""
     state = state_of(coupon, used, today)
-    return EXPIRING if state is CouponState.OPEN and coupon.last_day < today + SOON else state.value
+    return EXPIRING if state is CouponState.VALID and coupon.last_day < today + SOON else state.value
 
 
 def in_state(state: str, today: date) -> Q:
     """The condition of a query for coupons that are in a state of `STATES` on a day."""
     unused = Q(redemption__isnull=True, voided_at__isnull=True)
-    is_open = unused & Q(first_day__lte=today, last_day__gte=today)
+    valid = unused & Q(first_day__lte=today, last_day__gte=today)
     return {
         CouponState.USED: Q(redemption__isnull=False),
         CouponState.VOID: Q(redemption__isnull=True, voided_at__isnull=False),
         CouponState.NOT_YET: unused & Q(first_day__gt=today),
-        CouponState.OPEN: is_open,
-        EXPIRING: is_open & Q(last_day__lt=today + SOON),
+        CouponState.VALID: valid,
+        EXPIRING: valid & Q(last_day__lt=today + SOON),
         CouponState.EXPIRED: unused & Q(first_day__lte=today, last_day__lt=today),
     }[state]
 

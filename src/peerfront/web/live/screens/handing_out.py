@@ -79,7 +79,7 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
 
 def _can_be_used(coupon: CouponRow, study: StudyRow) -> bool:
     used = DatabaseRecords().redemption(coupon.code) is not None
-    return state_of(coupon, used, today_of(study)) in (CouponState.OPEN, CouponState.NOT_YET)
+    return state_of(coupon, used, today_of(study)) in (CouponState.VALID, CouponState.NOT_YET)
 
 
 def _codes_of(request: HttpRequest, person: str, key: str) -> frozenset[str] | None:

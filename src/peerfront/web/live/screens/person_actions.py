@@ -3,9 +3,10 @@
 Contact details are shown only on a click that the audit notes.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django import forms
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
+from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records import contacts
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Action
@@ -25,7 +27,7 @@ from peerfront.web.live.screens.enrolment import InterviewForm, contact_fields
 from peerfront.web.live.screens.form_pages import PageForm, form_page, why_field
 from peerfront.web.live.screens.page_frame import may, person_in_sight, study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import RequestForm, new_key
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
 
 
 class PersonForm(PageForm):
@@ -55,7 +57,7 @@ class OverrideForm(PersonForm):
 
     def __init__(self, request: HttpRequest, person: str) -> None:
         super().__init__(request, person)
-        self.study = study_or_404()
+        self.study, self.asked_by = study_or_404(), cast(AtWork, request).member.name
         self.initial["coupons"] = promised_to(DatabaseRecords(), self.study, person)
 
     def facts(self) -> list[tuple[str, object]]:
@@ -68,6 +70,10 @@ class OverrideForm(PersonForm):
 
     def wish(self) -> OverrideCoupons:
         return OverrideCoupons(self.person.person, self.cleaned_data["coupons"], self.cleaned_data["why"])
+
+    def alongside(self, accepted: Accepted) -> None:
+        if (plan := self.study.approved_plan) is not None:
+            transaction.on_commit(lambda: jobs.look_again_if_changed(plan, self.asked_by))
 
 
 class WithdrawForm(PersonForm):

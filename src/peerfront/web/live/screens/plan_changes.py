@@ -5,6 +5,7 @@ from typing import cast
 import pandas as pd
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,6 +22,7 @@ from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
+from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
 from peerfront.web.live.rules.study_settings import LARGEST_CAP
@@ -95,6 +97,7 @@ class ChangeForm(PlanForm):
     def __init__(self, request: HttpRequest, number: int) -> None:
         super().__init__(request, number)
         person = request.GET.get("person", "")[:40]
+        self.asked_by = cast(AtWork, request).member.name
         self.line = PlanLine.objects.filter(plan=self.plan, person_id=person).first()
         if self.line is not None:
             self.initial = {"person": person, "coupons": self.line.coupons}
@@ -109,6 +112,9 @@ class ChangeForm(PlanForm):
     def wish(self) -> ChangePlan:
         entries = self.cleaned_data
         return ChangePlan(self.plan.plan, ((entries["person"].strip(), entries["coupons"]),), entries["why"])
+
+    def alongside(self, accepted: Accepted) -> None:
+        transaction.on_commit(lambda: jobs.look_again_if_changed(self.plan.plan, self.asked_by))
 
 
 class ApproveForm(PlanForm):
@@ -197,7 +203,7 @@ def plan_sheet(request: HttpRequest, number: int) -> HttpResponse:
         "plan": plan,
         "status_words": STATUSES[plan.status][0],
         "lines": lines,
-        "coupons": sum(each.line.coupons for each in lines),
+        "coupons": sum(each.coupons for each in lines),
         "site": site,
         "site_choices": sites,
     }
@@ -210,7 +216,7 @@ def _table(lines: list[ShownLine]) -> pd.DataFrame:
                "stratum", "probability", "reason")  # fmt: skip
     rows = [
         (
-            each.line.person_id, each.line.person.site_id, each.line.coupons, each.line.planned, each.line.why_changed,
+            each.line.person_id, each.line.person.site_id, each.coupons, each.line.planned, each.why,
             each.chances, _decimals(each.now), _decimals(each.later), each.line.stratum,
             f"{each.line.probability:.6g}", " ".join(each.reasons),
         )
@@ -243,7 +249,7 @@ def _workbook(study: StudyRow, plan: Plan, lines: list[ShownLine]) -> bytes:
         page.column_dimensions[cell.column_letter].width = width
     for row, each in enumerate(lines, start=5):
         site = each.line.person.site.name
-        values: tuple[str | int, ...] = (each.line.person_id, site, each.line.coupons, "", "", "", each.spoken)
+        values: tuple[str | int, ...] = (each.line.person_id, site, each.coupons, "", "", "", each.spoken)
         for column, value in enumerate(values, start=1):
             cell = put(page, row, column, value)
             cell.border, cell.alignment = _BOX, Alignment(vertical="top", wrap_text=True)

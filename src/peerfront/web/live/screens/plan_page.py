@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
+from peerfront.web.live.planning.planning_inputs import numbers_of
 from peerfront.web.live.records.models import Decision, Override, Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import DecidedBy
@@ -142,31 +143,36 @@ class ShownLine:
     """One person of a plan, with what the model said about them."""
 
     line: PlanLine
+    coupons: int
+    """The planned number, or the one that somebody chose instead."""
+    why: str
+    """Why they chose it."""
     reasons: list[str]
     """Sentences of the reason; all but the first are shown on request."""
     chances: str
-    """The chance that each coupon is used; empty where no model said."""
+    """The chance that each coupon is used; empty where no model said, as for a number chosen a moment ago."""
     now: float | None
-    """Recruits expected from these coupons; for the planned number."""
+    """Recruits expected from these coupons."""
     later: float | None
 
     @property
     def spoken(self) -> str:
         """A sentence for the printed sheet, which people may see."""
-        return spoken_words(self.line.reason, DecidedBy.OVERRIDE if self.line.why_changed else DecidedBy.PLAN)
+        return spoken_words(self.line.reason, DecidedBy.OVERRIDE if self.why else DecidedBy.PLAN)
 
 
-def shown_lines(lines: Iterable[PlanLine], summary: PlanSummary | None) -> list[ShownLine]:
-    chances, brings = (summary.chances, summary.brings) if summary else ({}, {})
-    return [
-        ShownLine(
-            line,
-            reason_sentences(line.reason),
-            chances.get(line.person_id, ""),
-            *brings.get(line.person_id, (None, None)),
+def shown_lines(lines: Iterable[Any], summary: PlanSummary | None) -> list[ShownLine]:
+    """The lines of `lines_in_sight` with what the model said about each number."""
+    shown = []
+    for line in lines:
+        coupons = line.coupons if line.overridden is None else line.overridden
+        known = summary is not None and coupons == summary.by_hand.get(line.person_id, line.planned)
+        chances, brings = (summary.chances, summary.brings) if summary is not None and known else ({}, {})
+        own = chances.get(line.person_id, ""), *brings.get(line.person_id, (None, None))
+        shown.append(
+            ShownLine(line, coupons, line.why_overridden or line.why_changed, reason_sentences(line.reason), *own)
         )
-        for line in lines
-    ]
+    return shown
 
 
 def job_context(job: PlanningJob | None) -> dict[str, Any]:
@@ -219,9 +225,8 @@ def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpRespo
 
 def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
     summary = summary_of(plan)
-    total = PlanLine.objects.filter(plan=plan).aggregate(
-        people=Count("pk"), coupons=Sum("coupons", default=0), planned=Sum("planned", default=0)
-    )
+    total = PlanLine.objects.filter(plan=plan).aggregate(people=Count("pk"), planned=Sum("planned", default=0))
+    numbers, by_hand = numbers_of(plan)
     lines = lines_in_sight(request, plan)
     page = list_page(request, lines.order_by("person_id"))
     kept = KeptModel(plan.model).plan(plan.seed)
@@ -237,8 +242,11 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
         **total,
+        "coupons": sum(numbers.values()),
+        "by_hand": len(by_hand),
+        "before_change": summary is not None and summary.by_hand != by_hand,
         "by_site": [] if only is None else _by_site(plan),
-        "curve": read_curve(kept.curve, total["planned"]),
+        "curve": None if by_hand else read_curve(kept.curve, total["planned"]),
         "forecast": read_forecast(kept.forecast),
         "differences": _since_before(request, plan),
         "may_change": waits and may(request, Action.CHANGE_PLAN, None),

@@ -14,8 +14,9 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 
 from peerfront.web.live.planning.kept_models import KeptModel
-from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Coupon, Person, Site
+from peerfront.web.live.planning.planning_inputs import numbers_of
+from peerfront.web.live.records.database import DatabaseRecords, open_after
+from peerfront.web.live.records.models import Coupon, Person, Plan, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
 from peerfront.web.live.screens.charts import Expected, as_address, bars, day_curve
@@ -67,6 +68,8 @@ class Standing:
     """People by wave; seeds are wave 0."""
     coupons: dict[str, int]
     """By state."""
+    open: int
+    """Coupons with which somebody may come after today, as plans count them."""
     ended: int
     """Coupons whose last day has passed, used or not; void ones could not be used."""
     ended_used: int
@@ -101,6 +104,7 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
         people = [each for each in forest.people.values() if site in (None, each.site)]
         days = [day_of(study, each.enrolled_at) for each in people]
         own = [each for each in coupons if site in (None, each.site)]
+        here = handed_out if site is None else handed_out.filter(site=site)
         ended = [each for each in own if each.ended]
         by_site[site] = Standing(
             name=name,
@@ -109,7 +113,8 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
             days=so_far(days),
             weeks=weekly(days, today),
             waves=tuple(sorted(Counter(forest.waves[each.person] for each in people).items())),
-            coupons=counts_by_state(handed_out if site is None else handed_out.filter(site=site), today),
+            coupons=counts_by_state(here, today),
+            open=here.filter(open_after(today), redemption=None).count(),
             ended=len(ended),
             ended_used=sum(each.used is not None for each in ended),
             returns=returns_by_age([(each.age, each.used) for each in own], last),
@@ -183,6 +188,8 @@ def progress(request: HttpRequest) -> HttpResponse:
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
     deadline = study.settings.deadline
     ahead, forecast = _newest_outlook(study) if site is None else (None, [])
+    summary = None if ahead is None else KeptModel(ahead.model).plan(ahead.seed).summary
+    by_hand = {} if ahead is None else numbers_of(Plan.objects.get(plan=ahead.plan))[1]
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
     context = {
         "now": now,
@@ -193,12 +200,12 @@ def progress(request: HttpRequest) -> HttpResponse:
         "days_left": None if deadline is None else (deadline - today).days,
         "weeks": now.weeks[::-1],
         "promised": 0 if plan is None else plan.promised,
-        "open": now.coupons[CouponState.OPEN] + now.coupons[CouponState.NOT_YET],
         "share_used": _percent(now.share_used),
         "returns": [(each, _percent(each.share)) for each in now.returns],
         "forecast": forecast,
         "ahead": ahead,
-        "summary": None if ahead is None else KeptModel(ahead.model).plan(ahead.seed).summary,
+        "summary": summary,
+        "before_change": summary is not None and summary.by_hand != by_hand,
         "by_site": [numbers[each] for each in sites] if site is None and len(sites) > 1 else [],
         "fewest": FEWEST_COUPONS,
     }
