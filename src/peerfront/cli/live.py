@@ -50,6 +50,13 @@ def init_command(
     name: Annotated[str | None, typer.Option(help="What pages call the study.")] = None,
     budget: Annotated[int | None, number("Coupons for the whole study.")] = None,
     cap: Annotated[int | None, number("Most coupons for one person.")] = None,
+    at_least_one: Annotated[
+        bool | None,
+        typer.Option(
+            "--at-least-one/--no-at-least-one",
+            help="Whether plans give everybody at least one coupon, while coupons last.",
+        ),
+    ] = None,
     site: Annotated[list[str] | None, text("SHORT=NAME", "A site, such as north='North clinic'; repeatable.")] = None,
     timezone: Annotated[str, typer.Option(help="Days on coupons are days here, such as Europe/Lisbon.")] = "UTC",
     valid_days: Annotated[int, number("Days on which a coupon is valid.")] = 28,
@@ -98,6 +105,7 @@ def init_command(
         recruiting_payment=recruiting_payment,
         currency=currency,
         timezone=timezone,
+        at_least_one=_one_each(at_least_one),
     )
     hosts = (*(host or ()), "127.0.0.1", "localhost")
     with new_folder(study, Serving(tuple(dict.fromkeys(hosts)), tls, language)):
@@ -111,6 +119,8 @@ def init_command(
     tell("Then follow this link, once and within {days} days, to choose the manager's password:", days=days)
     show(f"\n  {link.address}\n")
     _show_other_port(tls)
+    if settings.at_least_one is None:
+        tell("To decide on the settings page: shall everybody get at least one coupon? Each plan shows the price.")
     tell(
         "Keep a copy of {path} in a safe place: no back-up holds it, and without it contact details cannot be read.",
         path=study.path / "keys.json",
@@ -130,6 +140,13 @@ def _asked(what: Text, given: T | None, option: str, kind: type[T]) -> T:
     if not sys.stdin.isatty():
         raise SettingError("live_command.missing", remedy=Remedy(option))
     return kind(typer.prompt(str(what), type=kind))
+
+
+def _one_each(given: bool | None) -> bool | None:
+    """Whether everybody gets at least one coupon: asked once, where somebody can answer; else plans ask."""
+    if given is not None or not sys.stdin.isatty():
+        return given
+    return typer.confirm(str(say("Shall everybody get at least one coupon, while coupons last?")), default=None)
 
 
 def link_command(folder: FOLDER, user: Annotated[str, typer.Argument(help="Name with which they log in.")]) -> None:

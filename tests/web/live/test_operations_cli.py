@@ -1,5 +1,6 @@
 """`peerfront live` as people use it: begin, serve, stop, import, export, back up, restore, verify; and how it fails."""
 
+import io
 import os
 import re
 import shutil
@@ -8,10 +9,12 @@ import sqlite3
 import subprocess
 import sys
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from peerfront.cli.live import _one_each
 from peerfront.web.live.folder import FOLDER
 
 FILE = "id,own.coupon,coupon.1,date,sex\n1,,a,2026-01-01,f\n2,a,,2026-01-05,m\n"
@@ -68,6 +71,23 @@ def test_init_makes_a_private_folder_and_one_link(begun) -> None:
     assert "password" not in said.replace("manager's password", "")
     for path in (folder / "keys.json", folder / "study.sqlite3"):
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_init_asks_whether_everybody_gets_at_least_one_coupon(begun, tmp_path, monkeypatch) -> None:
+    assert "shall everybody get at least one coupon?" in begun[1], "nobody could answer, so plans ask"
+    said = live("init", tmp_path / "new", "--name", "x", "--budget", 9, "--cap", 1, "--at-least-one")
+    assert "at least one coupon?" not in said
+    with closing(sqlite3.connect(tmp_path / "new" / "study.sqlite3")) as database:
+        ((event,),) = database.execute("select data from records_event where kind = 'study_begun'").fetchall()
+    assert '"at_least_one":true' in event.replace(" ", "")
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for typed, decided in (("perhaps\nn\n", False), ("y\n", True)):
+        monkeypatch.setattr(sys, "stdin", Terminal(typed))
+        assert _one_each(None) is decided
 
 
 @pytest.mark.parametrize(
