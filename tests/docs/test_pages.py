@@ -41,10 +41,7 @@ def test_quoted_commands_and_their_options_exist(page) -> None:
             if words[2].startswith("-"):
                 continue
         assert name in commands, f"there is no command {name!r}: {quoted}"
-        options = {option for one in commands[name].parameters for option in one.shown.split(", ")} | {
-            "--help",
-            "--language",
-        }
+        options = {option for one in commands[name].parameters for option in re.split(r", |\s*/\s*", one.shown)}
         unknown = set(re.findall(r"(?<=\s)--[a-z-]+", quoted)) - options - {"--help", "--language"}
         assert not unknown, f"peerfront {name} has no {unknown}: {quoted}"
 
