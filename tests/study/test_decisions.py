@@ -52,6 +52,24 @@ def test_another_seed_changes_only_who_was_drawn() -> None:
     assert set(first.loc[changed, "decided_by"]) <= {"lot"}
 
 
+def test_numbers_chosen_by_hand_are_on_the_sheet_with_what_they_bring() -> None:
+    fit, people = a_fit(), a_frontier(10)
+    plan = plan_coupons(fit, people, order(12))
+    coupons = plan.table["coupons"].to_numpy().copy()
+    first, last = int(coupons.argmax()), int(coupons.argmin())
+    coupons[[first, last]] = 0, 2
+    sheet = plan_coupons(fit, people, order(12), given=coupons)
+    assert sheet.table["coupons"].tolist() == coupons.tolist()
+    assert sheet.spend == coupons.sum()
+    assert sheet.table["expected_now"][first] == 0.0 < sheet.table["expected_now"][last]
+    by_hand = sheet.table["decided_by"] == "hand"
+    assert by_hand.tolist() == (coupons != plan.table["coupons"]).tolist()
+    assert sheet.promised < plan.promised
+    assert all(str(line) for line in (*sheet.lines(), *sheet.details()))
+    with pytest.raises(SettingError, match="20 coupons"):
+        plan_coupons(fit, people, order(12), given=np.full(10, 2))
+
+
 def test_floors_are_kept() -> None:
     fit, people = a_fit(), a_frontier(30)
     number = fit.schema.names.index("sex")
