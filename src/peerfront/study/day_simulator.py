@@ -28,6 +28,7 @@ from peerfront.problem.response import UNLIMITED
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels
 from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
+from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import SharesLeft, Standing
 
 Array = NDArray[np.float64]
@@ -69,12 +70,6 @@ class DaySettings:
         ends = list(range(self.planning_days, self.days, self.planning_days))
         return [*ends, self.days]
 
-    def places(self, first: int, last: int) -> int | None:
-        """Interviews that can be held from day `first` to day `last`; None for any number."""
-        if self.interviews_per_week is None:
-            return None
-        each = self.interviews_per_week / 7
-        return int(last * each + 0.5) - int((first - 1) * each + 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +154,10 @@ def simulate_days(
     luck: Luck,
     share_left: SharesLeft | None = None,
     joiners: Joiners | None = None,
+    brakes: Brakes | None = None,
 ) -> DayPaths:
     """Simulate one study for each row of luck, from today to the deadline."""
-    return next(simulate_policies(models, standing, [policy], settings, luck, share_left, joiners))
+    return next(simulate_policies(models, standing, [policy], settings, luck, share_left, joiners, brakes))
 
 
 def simulate_policies(
@@ -172,9 +168,10 @@ def simulate_policies(
     luck: Luck,
     share_left: SharesLeft | None = None,
     joiners: Joiners | None = None,
+    brakes: Brakes | None = None,
 ) -> Iterator[DayPaths]:
     """The same for several policies; who comes with coupons that are open today is drawn once for all of them."""
-    today = _Simulation(models, standing, settings, luck, share_left, joiners)
+    today = _Simulation(models, standing, settings, luck, share_left, joiners, brakes)
     for policy in policies:
         yield copy(today).run(policy)
 
@@ -190,9 +187,14 @@ class _Simulation:
         luck: Luck,
         share_left: SharesLeft | None,
         joiners: Joiners | None,
+        brakes: Brakes | None,
     ) -> None:
         self.models, self.standing, self.settings = models, standing, settings
-        self.luck, self.share_left, self.joiners, studies = luck, share_left, joiners, len(luck)
+        self.luck, self.joiners, studies = luck, joiners, len(luck)
+        self.share_left = share_left or brakes
+        self.limit = np.full(studies, settings.interviews_per_week or np.inf)
+        if brakes is not None and settings.interviews_per_week is None:
+            self.limit = brakes.limit
         number = len(standing.waiting)
         episode = np.repeat(np.arange(studies), number)
         members = np.tile(np.arange(number), studies)
@@ -346,10 +348,9 @@ class _Simulation:
         wave = np.concatenate([queue.wave, come.wave])
         line = np.lexsort((keys, day, episode))
         episode, day, keys, covariates, wave = episode[line], day[line], keys[line], covariates[line], wave[line]
-        places = self.settings.places(first, last)
         starts = np.searchsorted(episode, np.arange(studies))
         rank = np.arange(len(episode)) - starts[episode]
-        served = np.ones(len(episode), bool) if places is None else rank < places
+        served = rank < _places(self.limit, first, last)[episode]
         # People who waited are interviewed when the week begins, and so are those who come on its planning day.
         held = np.maximum(day, first)[served]
         np.add.at(self.interviews, (episode[served], held), 1)
@@ -372,9 +373,15 @@ class _Simulation:
         come = come.take(np.lexsort((come.keys, come.day, come.episode)))
         for week_counts in (False, True):  # recruits of the same week count once it is known about how many there are
             before = np.arange(len(come.keys)) - np.searchsorted(come.episode, come.episode)
-            left = share_left(self.recruited[come.episode] + week_counts * before)
+            left = share_left(self.recruited[come.episode] + week_counts * before, come.episode)
             come = come.take(Luck(come.keys).uniform("not recruited yet") < left)
         return come
+
+
+def _places(limit: Array, first: int, last: int) -> Array:
+    """Interviews that can be held from day `first` to day `last`, by the limit of a week."""
+    places: Array = np.floor(last * limit / 7 + 0.5) - np.floor((first - 1) * np.where(limit < np.inf, limit, 0) / 7 + 0.5)
+    return places
 
 
 def _acquaintances_left(people: Frontier) -> Whole:

@@ -35,6 +35,7 @@ from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
 from peerfront.study.fit_models import FEWEST, counts_of
+from peerfront.study.slowing import brakes_of, interviews_by_week
 from peerfront.study.study_state import AT_ONCE, Standing
 
 Array = NDArray[np.float64]
@@ -114,6 +115,7 @@ def forecast_from_day(
         codes[whole[past.recruiter[pairs]]],
         codes[whole[pairs]],
         seen.exposure(times),
+        _wave(past, rows, times),
     )
     horizon = int(study.day - past.day)
     validity = seen.validity
@@ -140,7 +142,10 @@ def forecast_from_day(
     luck = named_luck(("backtest", cut, seed), studies)
     drawn = DrawnModels.of(_models(history, times, seed), seen, luck)
     settings = DaySettings(horizon, MOST_COUPONS, 1, interviews_per_week, none_wait=False)
-    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
+    weeks = interviews_by_week(past.days, int(past.day))
+    waves = int(history.wave.max(initial=0)) + 1
+    brakes = brakes_of(drawn.models.belief.drift[drawn.draw], waves, len(past), weeks, luck)
+    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners, brakes=brakes)
     came = is_new & (study.recruiter != NOBODY) & np.isfinite(took_part)
     realised = np.bincount(np.clip(took_part[came], 1, horizon).astype(np.int64), minlength=horizon + 1)
     return PastForecast(cut, len(past), paths, realised)
@@ -172,10 +177,25 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
     luck = named_luck(("backtest wave", wave, seed), studies)
     drawn = DrawnModels.of(_models(history, AT_ONCE, seed), standing.seen, luck)
     settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1, none_wait=False)
-    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners)
+    nobody = np.zeros(0, np.int64)
+    brakes = brakes_of(drawn.models.belief.drift[drawn.draw], wave, standing.enrolled, nobody, luck)
+    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners, brakes=brakes)
     came = (waves > wave) & (study.recruiter != NOBODY)
     realised = np.bincount((waves[came] - wave).astype(np.int64), minlength=max(horizon, 1) + 1)
     return PastForecast(str(wave), int((waves <= wave).sum()), paths, realised)
+
+
+def _wave(past, rows, times):
+    import os
+    how = os.environ.get("FC_WAVE", "tree")
+    if how == "none":
+        return None
+    if how == "tree":
+        return past.trees.wave[rows]
+    generation = max(float(times.quantile(0.5)), 7.0)
+    back = np.floor((past.day - past.issued_days[rows]) / generation)
+    back = np.where(np.isfinite(back), back, 0)
+    return (back.max() - back).astype(np.int64)
 
 
 def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:

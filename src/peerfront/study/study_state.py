@@ -34,7 +34,7 @@ AT_ONCE = ReturnTimes("lognormal", 0.1, 0.05)
 class SharesLeft(Protocol):
     """How a population runs out: the chance that somebody who would be recruited has not been yet."""
 
-    def __call__(self, recruited: Whole) -> Array:
+    def __call__(self, recruited: Whole, study: Whole) -> Array:
         """The share left, elementwise, by the number of people recruited from today on; it never rises."""
         ...
 
