@@ -4,13 +4,13 @@
     python benchmarks/forecasts.py public --data ../shared/data --out results/forecasts
     python benchmarks/forecasts.py score --out results/forecasts
 
-Every study is cut at quarters of its time; forecasts are judged after 2 weeks, 6 weeks and at the study's end (by waves:
-the next, the next two, the end). Rivals see the numbers of each week (or wave) so far: the last generation repeated, the
-mean of the last four weeks, and exponential smoothing with a damped trend (statsmodels). The score is the continuous
+Every study is cut at quarters of its time; forecasts are judged after 2 weeks, 6 weeks and at the study's end (by
+waves: the next, the next two, the end). Rivals see the numbers of each week (or wave) so far: the last generation again,
+the mean of the last four weeks, and exponential smoothing with a damped trend (statsmodels). The score is the continuous
 ranked probability score of log(1 + recruits) (scoringrules): smaller is better, and .1 is about 10% of the number.
 `made` and `public` may also be run with the source of an earlier version on PYTHONPATH: `--name v0.3`.
 
-Kinds of truth: `coupon` (each coupon is used with a chance of its own), `capacity` (people bring up to a Poisson number),
+Kinds of truth: `coupon` (each coupon is used with a chance of its own), `capacity` (people bring a Poisson number),
 `drift` (each wave brings 8% less), `circles` (people know the members of a closed circle, most of whom take part in the
 end), `interviews` (staff can hold so many in a week; the others wait), `trees` (trees differ, and so do months).
 """
@@ -79,9 +79,7 @@ def made_study(kind: str, size: int, number: int) -> tuple[str, int]:
             members[home] += 1
         codes = [f"C{count}-{n}" for n in range(coupons)]
         town = rng.choice(["north", "south"])
-        rows.append(
-            f"P{count},{coupon},{','.join(codes)},{town},{(START + timedelta(days=int(day))).isoformat()}"
-        )
+        rows.append(f"P{count},{coupon},{','.join(codes)},{town},{(START + timedelta(days=int(day))).isoformat()}")
         mean = brings * (0.92**wave if kind == "drift" else 1.0)
         if kind == "trees":
             mean *= zeal[tree] * months[int(day // 30)]
@@ -233,9 +231,12 @@ def score(folder: Path) -> None:
         grouped = own.groupby([*keys, "horizon"], sort=False)
         result = grouped[["inside 80", "inside 50", "score"]].mean().round(3)
         result["number"] = grouped.size()
-        result["middle over came"] = np.exp(np.log(own["median over came"]).groupby([own[k] for k in [*keys, "horizon"]]).mean()).round(2)
+        logs = np.log(own["median over came"]).groupby([own[key] for key in [*keys, "horizon"]])
+        result["middle over came"] = np.exp(logs.mean()).round(2)
         result["width"] = grouped["width"].median().round(1)
-        print(result.reset_index().sort_values([*keys, "horizon"], key=lambda c: c.map(order.index) if c.name == "horizon" else c).to_string(index=False), "\n")
+        place = {name: number for number, name in enumerate(order)}
+        rows = result.reset_index().assign(place=lambda table: table["horizon"].map(place))
+        print(rows.sort_values([*keys, "place"]).drop(columns="place").to_string(index=False), "\n")
 
 
 def main() -> None:

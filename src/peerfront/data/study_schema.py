@@ -175,13 +175,14 @@ def history_of(
     exposure: NDArray[np.float64] | None = None,
     *,
     exposure_draws: NDArray[np.float64] | None = None,
+    wave: NDArray[np.int64] | None = None,
     planned: Mapping[str, int] | None = None,
 ) -> History:
     """Return what models learn from: censored triples (x, k, y) of informative people, and recruiter-recruit pairs.
 
     With an `exposure` (`History.exposure`), [people], open coupons count for as long as they were out; people whose
-    exposure is nan are left out. `exposure_draws` [people, draws] are those of the history; `planned` are numbers of
-    coupons that a plan or a lot gave, by id.
+    exposure is nan are left out. `exposure_draws` [people, draws] and `wave` [people] are those of the history (by
+    default waves of the trees); `planned` are numbers of coupons that a plan or a lot gave, by id.
     """
     codes = encode_study(study, schema)
     informative = study.informative if exposure is None else study.informative & ~np.isnan(exposure)
@@ -194,7 +195,7 @@ def history_of(
         codes[study.recruiter[recruits]],
         codes[recruits],
         None if exposure is None else exposure[informative],
-        study.trees.wave[informative],
+        (study.trees.wave if wave is None else wave)[informative],
         None if planned is None else np.array([planned.get(str(person), -1) for person in study.ids[informative]]),
         None if exposure_draws is None else exposure_draws[informative],
     )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FEWEST_DATED = 10
 """Holders of coupons with a date of issue below which return times are not fitted."""
+LEAST_GENERATION = 7.0
+"""Days that a generation by the calendar takes at least."""
 _EXPOSURE_DRAWS = 6  # draws of return times over which the exposure of open coupons is averaged
 FEW_RETURNS = 30
 """Returns of known age below which times rest mostly on what other studies published."""
@@ -83,6 +85,20 @@ def exposure_of(study: Study, times: ReturnTimes) -> NDArray[np.float64]:
     chances = times.cdf(seen.ages, seen.validity, _site_codes(study, rows, times.sites))
     exposure[rows] = np.maximum(np.round(chances, 2), 0.01)
     return exposure
+
+
+def generations_of(study: Study, times: ReturnTimes) -> NDArray[np.int64]:
+    """The generation of each person's coupons by the calendar, [people]: 0 of the first, the last ends today.
+
+    One takes the median return time, at least a week. Studies slow down by the calendar more than by steps from the
+    seeds: benchmarks/forecasts.py measured both.
+    """
+    assert study.day is not None, "return times need it"
+    assert study.issued_days is not None, "and these"
+    step = max(float(times.quantile(0.5)), LEAST_GENERATION)
+    back = np.floor(np.nan_to_num(study.day - study.issued_days) / step).astype(np.int64)
+    generation: NDArray[np.int64] = back.max(initial=0) - np.maximum(back, 0)
+    return generation
 
 
 def _holders(study: Study) -> NDArray[np.bool_]:

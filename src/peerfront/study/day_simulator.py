@@ -21,7 +21,7 @@ from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Keys, Luck, fold
-from peerfront.foundation.settings import at_least, check_fields, optional, positive
+from peerfront.foundation.settings import at_least, check_fields
 from peerfront.models.returns.coupons_seen import sample_returns
 from peerfront.problem import Crowd, Frontier
 from peerfront.problem.response import UNLIMITED
@@ -50,8 +50,6 @@ class DaySettings:
     """Coupons that are left to give out."""
     planning_days: int = 7
     """Days between two planning days."""
-    interviews_per_week: float | None = None
-    """Interviews that can be held in seven days; None for any number."""
     none_wait: bool = True
     """Whether people who get no coupons wait on until the next planning day."""
 
@@ -61,7 +59,6 @@ class DaySettings:
             days=at_least(1, MOST_DAYS),
             budget=at_least(0, MOST_COUPONS),
             planning_days=at_least(1, MOST_DAYS),
-            interviews_per_week=optional(positive),
         )
 
     @property
@@ -69,7 +66,6 @@ class DaySettings:
         """The last day of each week (time between two planning days), the deadline included."""
         ends = list(range(self.planning_days, self.days, self.planning_days))
         return [*ends, self.days]
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +148,11 @@ def simulate_days(
     policy: DayPolicy,
     settings: DaySettings,
     luck: Luck,
-    share_left: SharesLeft | None = None,
-    joiners: Joiners | None = None,
     brakes: Brakes | None = None,
+    joiners: Joiners | None = None,
 ) -> DayPaths:
     """Simulate one study for each row of luck, from today to the deadline."""
-    return next(simulate_policies(models, standing, [policy], settings, luck, share_left, joiners, brakes))
+    return next(simulate_policies(models, standing, [policy], settings, luck, brakes, joiners))
 
 
 def simulate_policies(
@@ -166,12 +161,11 @@ def simulate_policies(
     policies: Iterable[DayPolicy],
     settings: DaySettings,
     luck: Luck,
-    share_left: SharesLeft | None = None,
-    joiners: Joiners | None = None,
     brakes: Brakes | None = None,
+    joiners: Joiners | None = None,
 ) -> Iterator[DayPaths]:
     """The same for several policies; who comes with coupons that are open today is drawn once for all of them."""
-    today = _Simulation(models, standing, settings, luck, share_left, joiners, brakes)
+    today = _Simulation(models, standing, settings, luck, brakes, joiners)
     for policy in policies:
         yield copy(today).run(policy)
 
@@ -185,16 +179,13 @@ class _Simulation:
         standing: Standing,
         settings: DaySettings,
         luck: Luck,
-        share_left: SharesLeft | None,
-        joiners: Joiners | None,
         brakes: Brakes | None,
+        joiners: Joiners | None,
     ) -> None:
         self.models, self.standing, self.settings = models, standing, settings
         self.luck, self.joiners, studies = luck, joiners, len(luck)
-        self.share_left = share_left or brakes
-        self.limit = np.full(studies, settings.interviews_per_week or np.inf)
-        if brakes is not None and settings.interviews_per_week is None:
-            self.limit = brakes.limit
+        self.share_left = None if brakes is None else brakes.share_left
+        self.limit = np.full(studies, np.inf) if brakes is None else brakes.limit
         number = len(standing.waiting)
         episode = np.repeat(np.arange(studies), number)
         members = np.tile(np.arange(number), studies)
@@ -380,7 +371,8 @@ class _Simulation:
 
 def _places(limit: Array, first: int, last: int) -> Array:
     """Interviews that can be held from day `first` to day `last`, by the limit of a week."""
-    places: Array = np.floor(last * limit / 7 + 0.5) - np.floor((first - 1) * np.where(limit < np.inf, limit, 0) / 7 + 0.5)
+    before = np.where(np.isfinite(limit), np.floor((first - 1) * limit / 7 + 0.5), 0.0)
+    places: Array = np.floor(last * limit / 7 + 0.5) - before
     return places
 
 

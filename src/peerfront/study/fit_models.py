@@ -28,7 +28,7 @@ from peerfront.models.pooling import Pooled
 from peerfront.models.returns.coupons_seen import count_chances
 from peerfront.problem import History
 from peerfront.study.artifacts import Fit, fingerprint
-from peerfront.study.coupon_calendar import Returning, fitted_returns
+from peerfront.study.coupon_calendar import Returning, fitted_returns, generations_of
 from peerfront.study.earlier_studies import FEWEST_WITH_EARLIER, EarlierStudies, return_settings
 from peerfront.study.fit_settings import FitSettings
 
@@ -120,6 +120,7 @@ def _known_of(study: Study, returning: Returning | None, planned: Mapping[str, i
     return {
         "exposure": returning.exposure,
         "exposure_draws": returning.exposure_draws(study),
+        "wave": generations_of(study, returning.times),
         "planned": planned,
     }
 

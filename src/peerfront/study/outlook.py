@@ -34,6 +34,7 @@ from peerfront.study.outlook_tables import dates_reached, part_row, part_steps, 
 from peerfront.study.population import population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
+from peerfront.study.slowing import brakes_of
 from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import Standing, generation_days, rounds_until, share_left_of
 
@@ -211,12 +212,13 @@ def outlook_of(
     share_left = share_left_of(fit, standing, order)
     depleted, _ = with_population(fit, standing.waiting, order)
     n_studies, seed = whole_number(note("outlook.studies"), studies, 2, MOST_EPISODES), order.seed
-    settings = DaySettings(horizon.days, order.available, horizon.step, order.interviews_per_week)
+    settings = DaySettings(horizon.days, order.available, horizon.step)
     models, luck = DayModels.of(fit, times), named_luck(("outlook", seed), n_studies)
 
     def played(policies: Sequence[DayPolicy], luck: Luck) -> Iterator[DayPaths]:
         drawn = DrawnModels.of(models, standing.seen, luck)
-        return simulate_policies(drawn, standing, policies, settings, luck, share_left)
+        brakes = brakes_of(fit.belief, drawn.draw, standing, luck, share_left, order.interviews_per_week)
+        return simulate_policies(drawn, standing, policies, settings, luck, brakes)
 
     def recruits(policies: Sequence[Policy], luck: Luck) -> list[Whole]:
         return [paths.total for paths in played([ByRule(policy, rules) for policy in policies], luck)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.study import Study
-from peerfront.data.study_schema import StudySchema, encode_study
+from peerfront.data.study_schema import StudySchema, encode_study, history_of
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Remedy
@@ -30,13 +30,13 @@ from peerfront.models.returns.return_fit import fit_return_times
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier, History
 from peerfront.problem.state import MOST_COUPONS
-from peerfront.study.coupon_calendar import coupons_seen
+from peerfront.study.coupon_calendar import coupons_seen, exposure_of, generations_of
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
 from peerfront.study.fit_models import FEWEST, counts_of
-from peerfront.study.slowing import brakes_of, interviews_by_week
-from peerfront.study.study_state import AT_ONCE, Standing
+from peerfront.study.slowing import brakes_of
+from peerfront.study.study_state import AT_ONCE, Standing, interviews_by_week
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -106,17 +106,7 @@ def forecast_from_day(
     of = {person: number for number, person in enumerate(study.ids.tolist())}
     whole = np.array([of[person] for person in past.ids.tolist()])  # rows of the past in the whole study
     times = fit_return_times(seen).times
-    pairs = np.flatnonzero(past.recruiter != NOBODY)
-    history = History(
-        schema.schema,
-        codes[whole[rows]],
-        past.issued[rows],
-        past.recruits[rows],
-        codes[whole[past.recruiter[pairs]]],
-        codes[whole[pairs]],
-        seen.exposure(times),
-        _wave(past, rows, times),
-    )
+    history = history_of(past, schema, exposure_of(past, times), wave=generations_of(past, times))
     horizon = int(study.day - past.day)
     validity = seen.validity
     standing = Standing(
@@ -127,6 +117,7 @@ def forecast_from_day(
         enrolled=len(past),
         valid_days=float(np.median(validity)) if len(validity) else NEVER,
         active_after_days=int(study.settings.active_after_days),
+        weeks=interviews_by_week(past),
     )
     is_new = ~np.isin(np.arange(len(study)), whole)
     took_part = _days_since(study.days, past.day)
@@ -141,11 +132,10 @@ def forecast_from_day(
     policy = _policy(took_part[around], study.issued[around], len(study))
     luck = named_luck(("backtest", cut, seed), studies)
     drawn = DrawnModels.of(_models(history, times, seed), seen, luck)
-    settings = DaySettings(horizon, MOST_COUPONS, 1, interviews_per_week, none_wait=False)
-    weeks = interviews_by_week(past.days, int(past.day))
-    waves = int(history.wave.max(initial=0)) + 1
-    brakes = brakes_of(drawn.models.belief.drift[drawn.draw], waves, len(past), weeks, luck)
-    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners, brakes=brakes)
+    settings = DaySettings(horizon, MOST_COUPONS, 1, none_wait=False)
+    belief = drawn.models.belief
+    brakes = brakes_of(belief, drawn.draw, standing, luck, interviews_per_week=interviews_per_week)
+    paths = simulate_days(drawn, standing, policy, settings, luck, brakes, joiners)
     came = is_new & (study.recruiter != NOBODY) & np.isfinite(took_part)
     realised = np.bincount(np.clip(took_part[came], 1, horizon).astype(np.int64), minlength=horizon + 1)
     return PastForecast(cut, len(past), paths, realised)
@@ -177,25 +167,11 @@ def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: in
     luck = named_luck(("backtest wave", wave, seed), studies)
     drawn = DrawnModels.of(_models(history, AT_ONCE, seed), standing.seen, luck)
     settings = DaySettings(max(horizon, 1), MOST_COUPONS, 1, none_wait=False)
-    nobody = np.zeros(0, np.int64)
-    brakes = brakes_of(drawn.models.belief.drift[drawn.draw], wave, standing.enrolled, nobody, luck)
-    paths = simulate_days(drawn, standing, policy, settings, luck, joiners=joiners, brakes=brakes)
+    brakes = brakes_of(drawn.models.belief, drawn.draw, standing, luck)
+    paths = simulate_days(drawn, standing, policy, settings, luck, brakes, joiners)
     came = (waves > wave) & (study.recruiter != NOBODY)
     realised = np.bincount((waves[came] - wave).astype(np.int64), minlength=max(horizon, 1) + 1)
     return PastForecast(str(wave), int((waves <= wave).sum()), paths, realised)
-
-
-def _wave(past, rows, times):
-    import os
-    how = os.environ.get("FC_WAVE", "tree")
-    if how == "none":
-        return None
-    if how == "tree":
-        return past.trees.wave[rows]
-    generation = max(float(times.quantile(0.5)), 7.0)
-    back = np.floor((past.day - past.issued_days[rows]) / generation)
-    back = np.where(np.isfinite(back), back, 0)
-    return (back.max() - back).astype(np.int64)
 
 
 def _models(history: History, times: ReturnTimes, seed: int) -> DayModels:

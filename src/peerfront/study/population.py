@@ -172,7 +172,7 @@ class ReachableShares:
     population: Population
     reachable: Array  # [grid], at shares of acquaintances left from 0 to 1
 
-    def __call__(self, recruited: NDArray[np.int64]) -> Array:
+    def __call__(self, recruited: NDArray[np.int64], study: NDArray[np.int64] | None = None) -> Array:
         population = self.population
         come = recruited[:, None] * population.sizes / population.sizes.sum()
         left = population.shares_of_people(population.shares(come))[:, -1]

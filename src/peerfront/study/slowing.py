@@ -18,13 +18,16 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from peerfront.foundation.randomness import Luck
+from peerfront.models.belief.belief import Belief
 from peerfront.models.belief.prior import Prior
+from peerfront.study.study_state import SharesLeft, Standing
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _MIDDLE, _SPREAD = 20_000.0, 1.5  # of the prior of people who can be reached: lognormal
 _POINTS = 40
-_LEAST_LEFT = 0.02  # of the people who can be reached: fewer are never left
+_LEAST_LEFT = 0.02  # people who can still be reached, as a share of those who took part
+_LARGE_STUDY = np.array([1.1, 1.5, 2.0, 4.0, 8.0])  # people who can be reached, where more took part than the prior has
 _LIMITED = 0.15  # chance, before any data, that staff are the limit
 _FEWEST_WEEKS, _MOST_WEEKS = 3, 8  # for which a limit may have held
 _FEWEST_INTERVIEWS = 3  # in a week at a limit
@@ -36,56 +39,69 @@ _LIMITS_CHANGE = 0.15  # standard deviation of the log of a limit, from the week
 class Brakes:
     """What slows each simulated study down."""
 
-    left: Array  # [studies], people who can still be reached
+    share_left: SharesLeft
     limit: Array  # [studies], interviews a week; infinite where staff are not the limit
 
+
+@dataclass(frozen=True, eq=False)
+class Reachable:
+    """People who can still be reached, whose number is another one in each simulated study."""
+
+    people: Array  # [studies]
+
     def __call__(self, recruited: Whole, study: Whole) -> Array:
-        """The share of those left today who have not come yet, elementwise."""
-        share: Array = np.clip(1.0 - recruited / self.left[study], 0.0, 1.0)
+        share: Array = np.clip(1.0 - recruited / self.people[study], 0.0, 1.0)
         return share
 
 
-def brakes_of(drift: Array, waves: int, enrolled: int, weeks: Whole, luck: Luck, prior: Prior | None = None) -> Brakes:
-    """Draw what slows each study down: one row of luck and one draw of the drift each.
-
-    `waves` are those that the drift was learned from (1: none), `weeks` numbers of interviews by week so far.
-    """
-    left = _reachable(drift, waves, enrolled, luck.uniform("people who can be reached"), prior or Prior())
-    chance, middle, spread = limit_of(weeks)
+def brakes_of(
+    belief: Belief,
+    draw: Whole,
+    standing: Standing,
+    luck: Luck,
+    share_left: SharesLeft | None = None,
+    interviews_per_week: float | None = None,
+) -> Brakes:
+    """What slows each study down (one draw of the belief and one row of luck each): what is known, otherwise drawn."""
+    if share_left is None:
+        uniform = luck.uniform("people who can be reached")
+        share_left = Reachable(_reachable(belief.drift[draw], belief.waves, standing.enrolled, uniform, Prior()))
+    if interviews_per_week is not None:
+        return Brakes(share_left, np.full(len(luck), interviews_per_week))
+    chance, middle, spread = limit_of(standing.weeks)
     limited = luck.uniform("whether staff are the limit") < chance
     normal = norm.ppf(np.clip(luck.uniform("interviews a week"), 1e-6, 1 - 1e-6))
-    return Brakes(left, np.where(limited, np.exp(middle + spread * normal), np.inf))
+    return Brakes(share_left, np.where(limited, np.exp(middle + spread * normal), np.inf))
 
 
 def _reachable(drift: Array, waves: int, enrolled: int, uniform: Array, prior: Prior) -> Array:
     """People who can still be reached, [studies]."""
     points = np.exp(np.log(_MIDDLE) + _SPREAD * norm.ppf((np.arange(_POINTS) + 0.5) / _POINTS))
-    points = np.where(points > 1.02 * enrolled, points, np.nan)
-    points = points[np.isfinite(points)]
-    if not len(points):
-        points = enrolled * np.array([1.1, 1.5, 2.0, 4.0, 8.0])
+    possible = points > (1.0 + _LEAST_LEFT) * enrolled
+    points = points[possible] if possible.any() else enrolled * _LARGE_STUDY
     rest = drift[:, None] - np.log1p(-enrolled / points) / max(waves, 1) * (waves > 1)  # the drift of other causes
     logs = norm.logpdf(rest, -prior.slowing, prior.drift)
     shares = np.cumsum(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), axis=1)
     place = (uniform[:, None] > shares / shares[:, -1:]).sum(axis=1)
     left: Array = points[np.minimum(place, len(points) - 1)] - enrolled
-    return np.maximum(left, _LEAST_LEFT * enrolled)
+    return left
 
 
 def limit_of(weeks: Whole) -> tuple[float, float, float]:
     """The chance that staff are the limit, and mean and standard deviation of the limit's log, by numbers of weeks."""
-    logs, noise = np.log(np.maximum(weeks, 0.5)), 1.0 / np.maximum(weeks, 1.0)
+    logs: Array = np.log(np.maximum(weeks, 0.5))
+    noise: Array = 1.0 / np.maximum(weeks, 1.0)
     held = int(np.argmin(np.append(weeks[::-1] >= _FEWEST_INTERVIEWS, False)))  # weeks with enough, back from today
     most = min(_MOST_WEEKS, len(weeks) - 1, held)
     evidence, means, variances = [], [], []
     for k in range(_FEWEST_WEEKS, most + 1):
         last, before = logs[-k:], logs[-k - 1]
         step = _APART**2 + noise[-k:] + noise[-k - 1 : -1]
-        free = norm.logpdf(np.diff(logs[-k - 1 :]), 0.0, np.sqrt(step)).sum()
+        free = _log_density(np.diff(logs[-k - 1 :]), step)
         own = _ALIKE**2 + (0.5 * noise[-k:]) ** 2  # whole people
         precision = np.append(1.0 / own, 1.0)  # the last: the prior, around the week before
         mean = (precision @ np.append(last, before)) / precision.sum()
-        at_mean = norm.logpdf(last, mean, np.sqrt(own)).sum() + norm.logpdf(mean, before, 1.0)
+        at_mean = _log_density(np.append(last, before) - mean, 1.0 / precision)
         limited = at_mean + 0.5 * np.log(2 * np.pi / precision.sum())
         evidence.append(limited - free)
         means.append(mean)
@@ -97,10 +113,6 @@ def limit_of(weeks: Whole) -> tuple[float, float, float]:
     return float(odds / (1.0 + odds)), float(means[best]), float(np.sqrt(variances[best] + _LIMITS_CHANGE**2))
 
 
-def interviews_by_week(days: Array, today: int) -> Whole:
-    """Interviews in each whole week until today, the last week last."""
-    held = np.floor(days[np.isfinite(days) & (days < today + 1)])
-    weeks = int(today - held.min(initial=today) + 1) // 7
-    back = ((today - held) // 7).astype(np.int64)
-    counts: Whole = np.bincount(back[back < weeks], minlength=weeks)[::-1]
-    return counts
+def _log_density(off: Array, variance: Array) -> float:
+    """Of independent normal numbers around 0."""
+    return float(-0.5 * (np.square(off) / variance + np.log(2 * np.pi * variance)).sum())

@@ -1,6 +1,6 @@
 """The state of a study on one day: who waits for coupons, whose coupons are open since when, how many took part."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Protocol
@@ -35,7 +35,7 @@ class SharesLeft(Protocol):
     """How a population runs out: the chance that somebody who would be recruited has not been yet."""
 
     def __call__(self, recruited: Whole, study: Whole) -> Array:
-        """The share left, elementwise, by the number of people recruited from today on; it never rises."""
+        """The share left, elementwise, by people recruited from today on in a simulated study; it never rises."""
         ...
 
 
@@ -56,6 +56,8 @@ class Standing:
     """Days that coupons given out from now on are valid."""
     active_after_days: int = 0
     """Days from a coupon's issue until it can be used, from now on."""
+    weeks: Whole = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Interviews in each whole week so far, the last week last; none without dates."""
     notes: tuple[Message, ...] = ()
     """What is assumed about it."""
 
@@ -147,8 +149,20 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         enrolled=len(study),
         valid_days=usual,
         active_after_days=int(settings.active_after_days),
+        weeks=interviews_by_week(study),
         notes=assumed_days(study),
     )
+
+
+def interviews_by_week(study: Study) -> Whole:
+    """Interviews in each whole week until the study's day, the last week last."""
+    assert study.day is not None, "`need_dates` refuses it"
+    assert study.days is not None, "`need_dates` refuses it"
+    held, today = np.floor(study.days[np.isfinite(study.days)]), np.floor(study.day)
+    weeks = int(today - held.min(initial=today) + 1) // 7
+    back = ((today - held) // 7).astype(np.int64)
+    counts: Whole = np.bincount(back[(back >= 0) & (back < weeks)], minlength=weeks)[::-1]
+    return counts
 
 
 def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standing, ReturnTimes, Message | None]:

@@ -71,6 +71,8 @@ class Belief:
     spread: Array  # [draws], standard deviation of a wave's luck
     fields: tuple[str, ...] = ()
     """The fields that zeal depends on."""
+    waves: int = 1
+    """Waves that the drift was learned from; 1: none."""
     effective: float = 1.0
     """How good the draws are: the share of them that exact ones would be worth."""
     gains: Mapping[str, float] = field(default_factory=dict)
@@ -159,7 +161,12 @@ class Belief:
 
     def stored(self) -> Stored:
         arrays = {name: np.asarray(getattr(self, name), dtype=np.float64) for name in _ARRAYS}
-        settings = {"most": self.most, "fields": list(self.fields), "effective": round(self.effective, 3)}
+        settings = {
+            "most": self.most,
+            "fields": list(self.fields),
+            "waves": self.waves,
+            "effective": round(self.effective, 3),
+        }
         return Stored.of_parts(settings, draws=Stored({}, arrays))
 
     @classmethod
@@ -181,7 +188,7 @@ class Belief:
             raise DataFileError("stored_model.impossible_belief", place=stored.place)
         return cls(
             schema, most, arrays["limited"], arrays["spur"], levels, arrays["effects"], arrays["drift"],
-            arrays["spread"], fields, stored.setting("effective", float),
+            arrays["spread"], fields, stored.setting("waves", int), stored.setting("effective", float),
         )  # fmt: skip
 
 

@@ -346,6 +346,7 @@ def learned_belief(
         drift=_drift_before(prior, len(theta), seed) if problem.drift is None else theta[:, most + problem.drift],
         spread=drawn.shape[:, 2],
         fields=tuple(counts.schema.names[n] for n in sorted(chosen)),
+        waves=max(problem.waves, 1),
         effective=drawn.effective,
         gains=gains,
         misfits=_misfits(problem_of(replace(counts, weight=None), chosen, prior), drawn, seed),
