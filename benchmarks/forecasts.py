@@ -5,9 +5,9 @@
     python benchmarks/forecasts.py score --out results/forecasts
 
 Every study is cut at quarters of its time; forecasts are judged after 2 weeks, 6 weeks and at the study's end (by
-waves: the next, the next two, the end). Rivals see the numbers of each week (or wave) so far: the last generation again,
-the mean of the last four weeks, and exponential smoothing with a damped trend (statsmodels). The score is the continuous
-ranked probability score of log(1 + recruits) (scoringrules): smaller is better, and .1 is about 10% of the number.
+waves: the next, the next two, the end). Rivals see the numbers of each week (or wave) so far: the last generation
+again, the mean of the last four weeks, and exponential smoothing with a damped trend (statsmodels). The score is the
+continuous ranked probability score of log(1 + recruits) (scoringrules): .1 is about 10% of the number.
 `made` and `public` may also be run with the source of an earlier version on PYTHONPATH: `--name v0.3`.
 
 Kinds of truth: `coupon` (each coupon is used with a chance of its own), `capacity` (people bring a Poisson number),
@@ -234,8 +234,8 @@ def score(folder: Path) -> None:
         logs = np.log(own["median over came"]).groupby([own[key] for key in [*keys, "horizon"]])
         result["middle over came"] = np.exp(logs.mean()).round(2)
         result["width"] = grouped["width"].median().round(1)
-        place = {name: number for number, name in enumerate(order)}
-        rows = result.reset_index().assign(place=lambda table: table["horizon"].map(place))
+        rows = result.reset_index()
+        rows["place"] = rows["horizon"].map(order.index)
         print(rows.sort_values([*keys, "place"]).drop(columns="place").to_string(index=False), "\n")
 
 

@@ -10,6 +10,7 @@ from peerfront.models.returns.coupons_seen import CouponsSeen, sample_returns
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_simulator import DaySettings
+from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import Standing
 from study.small_advice import a_fit, a_frontier
 
@@ -43,8 +44,14 @@ def drawn_models(
     return DrawnModels.of(models, a_standing().seen, luck, exact=exact), luck
 
 
+def at_most(interviews_per_week: float | None, studies: int) -> Brakes:
+    """Studies with a limit of interviews, and enough people."""
+    limit = np.full(studies, np.inf if interviews_per_week is None else interviews_per_week)
+    return Brakes(lambda recruited, study: np.ones(len(recruited)), limit)
+
+
 def plain_study(
-    models: DrawnModels, standing: Standing, policy, settings: DaySettings, luck: Luck, study: int, share_left=None
+    models: DrawnModels, standing: Standing, policy, settings: DaySettings, luck: Luck, study: int, brakes=None
 ):
     """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week."""
     key = luck.keys[study : study + 1]
@@ -116,12 +123,17 @@ def plain_study(
             remaining -= spent
         people = [person for person, number in zip(people, coupons, strict=True) if number == 0]
         came = 0
-        places = settings.places(begin + 1, end)
+        limit = float("inf") if brakes is None else brakes.limit[study]
+        places = limit if limit == float("inf") else int(end * limit / 7 + 0.5) - int(begin * limit / 7 + 0.5)
         served = 0
         due = sorted((each for each in coming if each[0] <= end), key=lambda each: each[:2])
         for week_counts in (False, True):
-            if share_left is not None:
-                left = [float(share_left(np.array([recruited + week_counts * rank]))[0]) for rank in range(len(due))]
+            if brakes is not None:
+                which = np.array([study])
+                left = [
+                    float(brakes.share_left(np.array([recruited + week_counts * rank]), which)[0])
+                    for rank in range(len(due))
+                ]
                 luck_of = Luck(np.array([each[1] for each in due], np.uint64)).uniform("not recruited yet")
                 due = [each for each, own, share in zip(due, luck_of, left, strict=True) if own < share]
         coming = [each for each in coming if each[0] > end]
@@ -131,7 +143,7 @@ def plain_study(
             came += 1
         queue = []
         for day, own, codes, wave in sorted(line, key=lambda each: (each[0], each[1])):
-            if places is not None and served >= places:
+            if served >= places:
                 queue.append((day, own, codes, wave))
                 continue
             served += 1

@@ -13,9 +13,10 @@ from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, PlanByDate, PlanningDay, coming_of, expected_to_come
 from peerfront.study.day_simulator import DayPaths, DaySettings, simulate_days
 from peerfront.study.orders import task_of
+from peerfront.study.slowing import Brakes, Reachable
 from peerfront.study.study_state import AT_ONCE, Standing, generation_days, rounds_until
 from study.small_advice import RULES, a_fit, a_frontier, order
-from study.small_standing import a_standing, drawn_models, plain_study, some_times
+from study.small_standing import a_standing, at_most, drawn_models, plain_study, some_times
 
 SETTINGS = DaySettings(days=59, budget=40)
 
@@ -75,22 +76,24 @@ def the_plan() -> PlanOne:
 
 
 @pytest.mark.parametrize(
-    ("settings", "policy"),
+    ("settings", "limit", "policy"),
     [
-        (SETTINGS, Three()),
-        (replace(SETTINGS, interviews_per_week=4.0), Three()),
-        (DaySettings(days=40, budget=15, planning_days=5, interviews_per_week=1.5), Three()),
-        (replace(SETTINGS, budget=15), the_plan()),
-        (DaySettings(days=30, budget=15, interviews_per_week=3.0), the_plan()),
+        (SETTINGS, None, Three()),
+        (SETTINGS, 4.0, Three()),
+        (DaySettings(days=40, budget=15, planning_days=5), 1.5, Three()),
+        (replace(SETTINGS, budget=15), None, the_plan()),
+        (DaySettings(days=30, budget=15), 3.0, the_plan()),
     ],
 )
-def test_many_studies_at_once_are_the_plain_ones(settings: DaySettings, policy: Three) -> None:
+def test_many_studies_at_once_are_the_plain_ones(settings: DaySettings, limit: float | None, policy: Three) -> None:
     studies = 12
     models, luck = drawn_models(studies)
-    standing = a_standing()
-    paths = simulate_days(models, standing, policy, settings, luck)
+    standing, brakes = a_standing(), at_most(limit, studies)
+    paths = simulate_days(models, standing, policy, settings, luck, brakes)
     for study in range(studies):
-        interviews, arrivals, queues, spents, opens = plain_study(models, standing, policy, settings, luck, study)
+        interviews, arrivals, queues, spents, opens = plain_study(
+            models, standing, policy, settings, luck, study, brakes
+        )
         np.testing.assert_array_equal(paths.interviews[study], interviews)
         np.testing.assert_array_equal(paths.arrivals[study], arrivals)
         np.testing.assert_array_equal(paths.queue[study], queues)
@@ -100,10 +103,9 @@ def test_many_studies_at_once_are_the_plain_ones(settings: DaySettings, policy: 
 
 
 def test_a_population_that_runs_out() -> None:
-    def left(recruited: np.ndarray) -> np.ndarray:
-        return np.maximum(1.0 - recruited / 12, 0.0)
-
+    """In each study another number of people can be reached, and staff are another limit."""
     models, luck = drawn_models(20)
+    left = Brakes(Reachable(np.linspace(6.0, 16.0, 20)), np.linspace(3.0, 8.0, 20))
     whole = simulate_days(models, a_standing(), Three(), SETTINGS, luck)
     thinned = simulate_days(models, a_standing(), Three(), SETTINGS, luck, left)
     assert thinned.total.mean() < 0.9 * whole.total.mean()
@@ -112,29 +114,29 @@ def test_a_population_that_runs_out() -> None:
         np.testing.assert_array_equal(thinned.interviews[study], interviews)
 
 
-def _check(paths: DayPaths, settings: DaySettings) -> None:
+def _check(paths: DayPaths, settings: DaySettings, limit: float | None) -> None:
     came, held = np.cumsum(paths.arrivals, axis=1), np.cumsum(paths.by_week, axis=1)
     np.testing.assert_array_equal(came - held, paths.queue)  # everybody is interviewed or in the queue
     assert (paths.spent.sum(axis=1) <= settings.budget).all()
     assert (paths.open >= 0).all()
-    if settings.interviews_per_week is not None:
-        assert paths.by_week.max() <= np.ceil(settings.interviews_per_week * settings.planning_days / 7) + 1
+    if limit is not None:
+        assert paths.by_week.max() <= np.ceil(limit * settings.planning_days / 7) + 1
 
 
 @pytest.mark.parametrize("places", [None, 1.0, 5.0])
 def test_nobody_is_lost_and_nothing_is_given_out_twice(places: float | None) -> None:
     models, luck = drawn_models(60)
-    settings = replace(SETTINGS, interviews_per_week=places, budget=12)
+    settings, brakes = replace(SETTINGS, budget=12), at_most(places, 60)
     fit = a_fit("capacity", "per_coupon")
     for policy in (ByRule(Constant(3), RULES), PlanByDate(fit.planner, some_times(), RULES, 15.5)):
-        _check(simulate_days(models, a_standing(), policy, settings, luck), settings)
+        _check(simulate_days(models, a_standing(), policy, settings, luck, brakes), settings, places)
 
 
 def test_fewer_interviews_delay_people_and_lose_nobody_who_had_come() -> None:
     models, luck = drawn_models(60)
     enough = replace(SETTINGS, budget=10_000)  # else later people could get the coupons of earlier ones
     free = simulate_days(models, a_standing(), Three(), enough, luck)
-    tight = simulate_days(models, a_standing(), Three(), replace(enough, interviews_per_week=2.0), luck)
+    tight = simulate_days(models, a_standing(), Three(), enough, luck, at_most(2.0, 60))
     assert (np.cumsum(tight.interviews, axis=1) <= np.cumsum(free.interviews, axis=1)).all()
     assert tight.queue[:, -1].mean() > 0.0
 
@@ -182,7 +184,7 @@ def test_rounds_are_the_generations_that_fit() -> None:
 
 
 def test_impossible_settings_are_refused() -> None:
-    for wrong in ({"days": 0}, {"days": 5000}, {"interviews_per_week": 0.0}, {"budget": -1}):
+    for wrong in ({"days": 0}, {"days": 5000}, {"budget": -1}):
         with pytest.raises(SettingError):
             DaySettings(**{"days": 30, "budget": 10, **wrong})
 

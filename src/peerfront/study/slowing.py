@@ -24,11 +24,11 @@ from peerfront.study.study_state import SharesLeft, Standing
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_MIDDLE, _SPREAD = 20_000.0, 1.5  # of the prior of people who can be reached: lognormal
+_MIDDLE, _SPREAD = 10_000.0, 1.4  # of the prior of people who can be reached: lognormal
 _POINTS = 40
 _LEAST_LEFT = 0.02  # people who can still be reached, as a share of those who took part
 _LARGE_STUDY = np.array([1.1, 1.5, 2.0, 4.0, 8.0])  # people who can be reached, where more took part than the prior has
-_LIMITED = 0.15  # chance, before any data, that staff are the limit
+_LIMITED = 0.25  # chance, before any data, that staff are the limit
 _FEWEST_WEEKS, _MOST_WEEKS = 3, 8  # for which a limit may have held
 _FEWEST_INTERVIEWS = 3  # in a week at a limit
 _ALIKE, _APART = 0.12, 0.35  # standard deviations of log numbers of weeks at a limit, and from week to week without
