@@ -371,8 +371,8 @@ class _Simulation:
 
 def _places(limit: Array, first: int, last: int) -> Array:
     """Interviews that can be held from day `first` to day `last`, by the limit of a week."""
-    before = np.where(np.isfinite(limit), np.floor((first - 1) * limit / 7 + 0.5), 0.0)
-    places: Array = np.floor(last * limit / 7 + 0.5) - before
+    each = np.minimum(limit, MOST_COUPONS) / 7  # more never come
+    places: Array = np.floor(last * each + 0.5) - np.floor((first - 1) * each + 0.5)
     return places
 
 
