@@ -1,6 +1,7 @@
 """Tables of simulated studies: recruits by week or round, bands, dates, and a summary row for each rule."""
 
 import math
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -14,6 +15,22 @@ from peerfront.study.rivals import Lead
 Whole = NDArray[np.int64]
 NOT_REACHED = -1
 QUANTILES = {"p10": 0.10, "p25": 0.25, "median": 0.50, "p75": 0.75, "p90": 0.90}
+
+
+def widened(paths: DayPaths, wider: float) -> DayPaths:
+    """The same studies with a band that is `wider` times as wide, on the log scale of 1 + recruits; the mean stays.
+
+    The numbers of a study are multiplied by what its total calls for, from the first day on.
+    """
+    total = paths.total
+    if wider == 1.0 or not total.any():
+        return paths
+    logs = np.log1p(total)
+    apart = np.expm1(np.median(logs) + wider * (logs - np.median(logs)))
+    apart *= total.mean() / apart.mean()
+    times = np.divide(apart, total, out=np.zeros(len(total)), where=total > 0)
+    so_far = np.round(np.cumsum(paths.interviews, axis=1) * times[:, None]).astype(np.int64)
+    return replace(paths, interviews=np.diff(so_far, axis=1, prepend=0))
 
 
 def steps_table(policy: str, paths: DayPaths, today: date | None) -> pd.DataFrame:
