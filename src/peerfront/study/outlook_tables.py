@@ -26,7 +26,7 @@ def widened(paths: DayPaths, wider: float) -> DayPaths:
     if wider == 1.0 or not total.any():
         return paths
     logs = np.log1p(total)
-    apart = np.expm1(np.median(logs) + wider * (logs - np.median(logs)))
+    apart = np.maximum(np.expm1(np.median(logs) + wider * (logs - np.median(logs))), 0.0)
     apart *= total.mean() / apart.mean()
     times = np.divide(apart, total, out=np.zeros(len(total)), where=total > 0)
     so_far = np.round(np.cumsum(paths.interviews, axis=1) * times[:, None]).astype(np.int64)
