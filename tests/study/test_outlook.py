@@ -18,7 +18,7 @@ from peerfront.problem import rollout
 from peerfront.study.advice import advise
 from peerfront.study.artifacts import Fit, planned_stories
 from peerfront.study.coupon_calendar import coupons_seen
-from peerfront.study.day_simulator import DayPaths
+from peerfront.study.day_simulator import GOES_ON, DayPaths
 from peerfront.study.model import Model
 from peerfront.study.orders import task_of
 from peerfront.study.outlook import PLAN, Outlook
@@ -93,7 +93,7 @@ def test_the_date_of_a_target_is_the_day_on_which_half_of_the_studies_have_it() 
     interviews = np.zeros((4, 11), np.int64)
     interviews[0, 3], interviews[1, 5], interviews[2, [2, 9]], interviews[3, 4] = 2, 2, 1, 1
     nothing = np.zeros((4, 1), np.int64)
-    paths = DayPaths(interviews, nothing, nothing, nothing, nothing, np.zeros(4, bool), (10,))
+    paths = DayPaths(interviews, nothing, nothing, nothing, nothing, np.full(4, GOES_ON), (10,))
     assert dates_reached(paths, 2).tolist() == [3, 5, 9, NOT_REACHED]
     row = summary_row(paths, paths, 5, 0, 2, date(2027, 1, 1))
     assert row["reaches_target"] == 0.75

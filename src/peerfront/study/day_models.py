@@ -7,7 +7,7 @@ are used in the end. A belief that was learned with the mean times therefore has
     log (sum over holders of coupons * exposure by the mean times / the same by the drawn times).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,11 @@ class DrawnModels:
             time_of = (luck.uniform("draw of return times") * len(times)).astype(np.int64)
         by_draw = np.array([_shift(models.times, each, seen) for each in times])
         return cls(models, draw, times, time_of, by_draw[time_of], None if exact else luck.keys)
+
+    def of_studies(self, rows: Whole) -> "DrawnModels":
+        """The same for some of the studies, which may occur several times."""
+        keys = None if self.keys is None else self.keys[rows]
+        return replace(self, draw=self.draw[rows], time_of=self.time_of[rows], shift=self.shift[rows], keys=keys)
 
     def zeal(self, study: Whole, wave: Whole) -> Array:
         """What is added to the zeal of people of these studies and waves, [people].

@@ -35,9 +35,13 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 MOST_DAYS = 3 * 366
 """The longest time that is looked ahead."""
+GOES_ON = -1
+"""In place of the day on which a study stops."""
 _HOLDER = 1 << 32  # member numbers of today's holders start here, far above those of people waiting
 _JOINER = 1 << 48  # and those of people who join later, by day
+_SEED = 1 << 56  # and those of new seeds
 _COMING = 1 << 20  # a holder's recruits still to come, numbered apart from those who came
+_WAVE_OF_SEEDS = 2  # as people who are recruited by those who wait today
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,18 @@ class Joiners:
 
 
 @dataclass(frozen=True, eq=False)
+class NewSeeds:
+    """Seeds who join on the first planning day after today.
+
+    They are like people who took part so far, drawn by lot in each study, and their coupons come from the budget.
+    """
+
+    number: Whole  # [studies]
+    coupons: int
+    """Of each seed, while they last."""
+
+
+@dataclass(frozen=True, eq=False)
 class DayPaths:
     """The course of each simulated study; a week is the time between two planning days."""
 
@@ -93,9 +109,16 @@ class DayPaths:
     queue: Whole  # [studies, weeks], waiting for an interview at the end of the week
     spent: Whole  # [studies, weeks], coupons given out at the week's beginning
     open: Whole  # [studies, weeks], coupons open at the week's end
-    died: NDArray[np.bool_]  # [studies], whether in the last week nobody could come and nobody got coupons
+    stopped: Whole  # [studies], the last day of the week in which it stopped by itself, or `GOES_ON`
+    """It stops if coupons are left, but nobody waits for any and nobody is still to come, even after the deadline."""
     ends: tuple[int, ...]
     """The last day of each week."""
+
+    @property
+    def died(self) -> NDArray[np.bool_]:
+        """Whether each study stopped by itself, [studies]."""
+        died: NDArray[np.bool_] = self.stopped != GOES_ON
+        return died
 
     @property
     def by_week(self) -> Whole:
@@ -150,9 +173,10 @@ def simulate_days(
     luck: Luck,
     brakes: Brakes | None = None,
     joiners: Joiners | None = None,
+    seeds: NewSeeds | None = None,
 ) -> DayPaths:
     """Simulate one study for each row of luck, from today to the deadline."""
-    return next(simulate_policies(models, standing, [policy], settings, luck, brakes, joiners))
+    return next(simulate_policies(models, standing, [policy], settings, luck, brakes, joiners, seeds))
 
 
 def simulate_policies(
@@ -163,9 +187,10 @@ def simulate_policies(
     luck: Luck,
     brakes: Brakes | None = None,
     joiners: Joiners | None = None,
+    seeds: NewSeeds | None = None,
 ) -> Iterator[DayPaths]:
     """The same for several policies; who comes with coupons that are open today is drawn once for all of them."""
-    today = _Simulation(models, standing, settings, luck, brakes, joiners)
+    today = _Simulation(models, standing, settings, luck, brakes, joiners, seeds)
     for policy in policies:
         yield copy(today).run(policy)
 
@@ -181,9 +206,11 @@ class _Simulation:
         luck: Luck,
         brakes: Brakes | None,
         joiners: Joiners | None,
+        seeds: NewSeeds | None,
     ) -> None:
         self.models, self.standing, self.settings = models, standing, settings
-        self.luck, self.joiners, studies = luck, joiners, len(luck)
+        self.luck, self.joiners, self.seeds, studies = luck, joiners, seeds, len(luck)
+        self.too_late = np.zeros(studies, bool)  # whether somebody comes after the deadline
         self.share_left = None if brakes is None else brakes.share_left
         self.limit = np.full(studies, np.inf) if brakes is None else brakes.limit
         number = len(standing.waiting)
@@ -206,21 +233,25 @@ class _Simulation:
         self.recruited = np.zeros(studies, np.int64)
         self.interviews = np.zeros((studies, self.settings.days + 1), np.int64)
         self.holders = self.holders.take(np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
+        self.too_late = self.too_late.copy()
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
-        idle = died = np.zeros(studies, bool)
+        stopped = np.full(studies, GOES_ON)
         begin, before = 0, -1
         for week, end in enumerate(ends):
-            spent[:, week] = self._plan(begin)
-            died = idle & (spent[:, week] == 0)
+            if self.seeds is not None and week == 1:
+                spent[:, week] = self._let_seeds_join(self.seeds, begin)
+            spent[:, week] += self._plan(begin)
             self._let_join(before + 1, begin)
             before = begin
             arrivals[:, week] = self._week(begin + 1, end)
             queue[:, week] = np.bincount(self.queue.episode, minlength=studies)
             now_open = self.holders.open(end)
             open_[:, week] = np.bincount(self.holders.episode, weights=now_open, minlength=studies)
-            idle = np.bincount(np.append(self.queue.episode, self.coming.episode), minlength=studies) == 0
+            goes_on = self.too_late | (self.remaining == 0)
+            goes_on[np.concatenate([self.waiting.episode, self.queue.episode, self.coming.episode])] = True
+            stopped = np.where(goes_on, GOES_ON, np.where(stopped == GOES_ON, end, stopped))
             begin = end
-        return DayPaths(self.interviews, arrivals, queue, spent, open_, died, tuple(ends))
+        return DayPaths(self.interviews, arrivals, queue, spent, open_, stopped, tuple(ends))
 
     # Today ---------------------------------------------------------------------------------------------------------
 
@@ -254,6 +285,7 @@ class _Simulation:
         ordinal = np.arange(len(holder)) - np.repeat(starts, np.diff(starts, append=len(holder)))
         keys = fold(self.holders.keys[holder], first + ordinal)
         kept = day <= self.settings.days  # nobody is interviewed after the deadline
+        self.too_late[self.holders.episode[holder[~kept]]] = True
         holder, keys = holder[kept], keys[kept]
         covariates = self.models.models.offspring.sample(self.holders.covariates[holder], Luck(keys))
         episode, wave = self.holders.episode[holder], self.holders.wave[holder] + 1
@@ -297,6 +329,22 @@ class _Simulation:
         keys = fold(self.luck.keys[episode], np.tile(_JOINER + (day << 16) + np.arange(number), studies))
         crowd = Crowd(episode, keys, np.tile(new.covariates, (studies, 1)))
         self._issue(crowd, np.ones(len(crowd), np.int64), np.tile(new.coupons, studies), day)
+
+    def _let_seeds_join(self, seeds: NewSeeds, day: int) -> Whole:
+        """Give their coupons to new seeds; return the coupons given out, [studies]."""
+        studies = len(self.luck)
+        episode = np.repeat(np.arange(studies), seeds.number)
+        place = np.arange(len(episode)) - np.searchsorted(episode, episode)
+        keys = fold(self.luck.keys[episode], _SEED + place)
+        known = np.concatenate([self.standing.waiting.covariates, self.standing.holders])
+        like = (Luck(keys).uniform("whom a new seed is like") * len(known)).astype(np.int64)
+        coupons = np.clip(self.remaining[episode] - place * seeds.coupons, 0, seeds.coupons)
+        given = coupons > 0
+        wave = np.full(int(given.sum()), _WAVE_OF_SEEDS)
+        self._issue(Crowd(episode, keys, known[like]).where(given), wave, coupons[given], day)
+        spent = np.bincount(episode, weights=coupons, minlength=studies).astype(np.int64)
+        self.remaining -= spent
+        return spent
 
     def _issue(self, given: Crowd, wave: Whole, coupons: Whole, day: int) -> None:
         """Hand out coupons, and draw who will come with them and when."""

@@ -24,17 +24,18 @@ from peerfront.gfp.planner import Planner
 from peerfront.models.belief.belief_world import draw_of_episode
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Allocation, Policy, Rules
-from peerfront.problem.state import MOST_EPISODES
+from peerfront.problem.state import MOST_COUPONS, MOST_EPISODES
 from peerfront.study.artifacts import Fit
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, SheetToday, expected_to_come
-from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, simulate_policies
+from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, NewSeeds, simulate_days, simulate_policies
+from peerfront.study.dying_out import DyingOut, dying_out
 from peerfront.study.orders import PlanOrder, Task
 from peerfront.study.outlook_tables import dates_reached, part_row, part_steps, steps_table, summary_row, target_table
 from peerfront.study.population import population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
-from peerfront.study.slowing import brakes_of
+from peerfront.study.slowing import Brakes, brakes_of
 from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import Standing, generation_days, rounds_until, share_left_of
 
@@ -154,6 +155,8 @@ class Outlook(Readable):
     """Assumptions behind the numbers, and reasons to take them with care."""
     population: int | None = None
     """People in the population, which runs out in the simulations; None if it does not."""
+    dying_out: DyingOut | None = None
+    """By when the study may stop by itself, and what new seeds would change; None if that is unlikely."""
 
     @property
     def of_plan(self) -> "pd.Series[Any]":
@@ -215,10 +218,18 @@ def outlook_of(
     settings = DaySettings(horizon.days, order.available, horizon.step)
     models, luck = DayModels.of(fit, times), named_luck(("outlook", seed), n_studies)
 
-    def played(policies: Sequence[DayPolicy], luck: Luck) -> Iterator[DayPaths]:
+    def what_is_drawn(luck: Luck) -> tuple[DrawnModels, Brakes]:
         drawn = DrawnModels.of(models, standing.seen, luck)
-        brakes = brakes_of(fit.belief, drawn.draw, standing, luck, share_left, order.interviews_per_week)
+        return drawn, brakes_of(fit.belief, drawn.draw, standing, luck, share_left, order.interviews_per_week)
+
+    def played(policies: Sequence[DayPolicy], luck: Luck) -> Iterator[DayPaths]:
+        drawn, brakes = what_is_drawn(luck)
         return simulate_policies(drawn, standing, policies, settings, luck, brakes)
+
+    def played_with_seeds(rows: Whole, seeds: NewSeeds) -> DayPaths:
+        drawn, brakes = what_is_drawn(luck)
+        own = drawn.of_studies(rows), standing, policies[0], settings, Luck(luck.keys[rows]), brakes.of_studies(rows)
+        return simulate_days(*own, seeds=seeds)
 
     def recruits(policies: Sequence[Policy], luck: Luck) -> list[Whole]:
         return [paths.total for paths in played([ByRule(policy, rules) for policy in policies], luck)]
@@ -264,6 +275,8 @@ def outlook_of(
     for choice, paths in zip(choices, all_paths, strict=True):
         rival = Rival(choice.described, choice.later)
         chosen.append(gain_over(rival, first.total, paths.total, parts, tuple(weights)))
+    each_gets = min(max(fit.given, key=fit.given.__getitem__), rules.max_per_person or MOST_COUPONS)
+    dying = dying_out(first, standing.today, order.available, each_gets, played_with_seeds)
     nowhere = pd.DataFrame({"policy": [], "date": [], "reached": []})
     in_time = expected_to_come(fit.planner, standing.open, times, horizon.days)
     return Outlook(
@@ -291,6 +304,7 @@ def outlook_of(
             *(each for each in task.notes if each.severity is Severity.WARNING),
         ),
         population=population_size(depleted),
+        dying_out=dying,
     )
 
 

@@ -94,7 +94,7 @@ def summary_row(
         "target_p25": "",
         "target_date": "",
         "target_p75": "",
-        "dies_out": float((paths.died & (spent < budget)).mean()),
+        "dies_out": float(paths.died.mean()),
         "spent": float(spent.mean()),
         "unused": float((in_hand + spent - paths.arrivals.sum(axis=1)).mean()),
         "never_issued": float((budget - spent).mean()),

@@ -42,6 +42,10 @@ class Brakes:
     share_left: SharesLeft
     limit: Array  # [studies], interviews a week; infinite where staff are not the limit
 
+    def of_studies(self, rows: Whole) -> "Brakes":
+        """The same for some of the studies, which may occur several times."""
+        return Brakes(lambda recruited, study: self.share_left(recruited, rows[study]), self.limit[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Reachable:
