@@ -9,7 +9,7 @@ from peerfront.foundation.randomness import Luck, fold, named_generator, named_l
 from peerfront.models.returns.coupons_seen import CouponsSeen, sample_returns
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.day_models import DayModels, DrawnModels
-from peerfront.study.day_simulator import DaySettings
+from peerfront.study.day_simulator import GOES_ON, DaySettings
 from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import Standing
 from study.small_advice import a_fit, a_frontier
@@ -51,9 +51,16 @@ def at_most(interviews_per_week: float | None, studies: int) -> Brakes:
 
 
 def plain_study(
-    models: DrawnModels, standing: Standing, policy, settings: DaySettings, luck: Luck, study: int, brakes=None
+    models: DrawnModels,
+    standing: Standing,
+    policy,
+    settings: DaySettings,
+    luck: Luck,
+    study: int,
+    brakes=None,
+    seeds=None,
 ):
-    """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week."""
+    """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week; when it stops."""
     key = luck.keys[study : study + 1]
     one = Luck(key)
     people = [  # key, covariates, wave
@@ -92,35 +99,47 @@ def plain_study(
     remaining, recruited = settings.budget, 0
     arrivals, queues, spents, opens = [], [], [], []
     queue: list = []  # day, key, codes, wave
-    begin = 0
-    for end in settings.ends:
+    begin, stopped = 0, GOES_ON
+    known = np.concatenate([standing.waiting.covariates, standing.holders])
+
+    def issue(own: int, codes, wave: int, number: int) -> None:
+        luck_ = Luck(np.array([own], np.uint64))
+        start = begin + standing.active_after_days
+        holders.append(
+            {
+                "key": own,
+                "codes": codes,
+                "coupons": int(number),
+                "returned": 0,
+                "issued": start,
+                "valid": standing.valid_days,
+                "wave": wave,
+            }
+        )
+        who = np.array([study])
+        brought = int(models.recruits(who, np.array([wave]), codes[None], np.array([number]), luck_)[0])
+        ages = models.ages(who, luck_, int(number), standing.valid_days)[0]
+        for ordinal in range(brought):
+            child(len(holders) - 1, ordinal, start + ages[ordinal])
+
+    for week, end in enumerate(settings.ends):
         spent = 0
+        for place in range(seeds.number[study] if seeds is not None and week == 1 else 0):
+            own = fold(key, np.array([(1 << 56) + place]))
+            like = known[int(Luck(own).uniform("whom a new seed is like")[0] * len(known))]
+            number = min(seeds.coupons, remaining)
+            if number:
+                issue(int(own[0]), like, 2, number)
+            remaining -= number
+            spent += number
         coupons = [0] * len(people)
         if people:
             coupons = policy.one(begin, settings.days - begin, people, remaining, holders, study, one)
-            spent = int(sum(coupons))
-            for (own, codes, wave), number in zip(people, coupons, strict=True):
-                if number == 0:
-                    continue
-                luck_ = Luck(np.array([own], np.uint64))
-                start = begin + standing.active_after_days
-                holders.append(
-                    {
-                        "key": own,
-                        "codes": codes,
-                        "coupons": int(number),
-                        "returned": 0,
-                        "issued": start,
-                        "valid": standing.valid_days,
-                        "wave": wave,
-                    }
-                )
-                who = np.array([study])
-                brought = int(models.recruits(who, np.array([wave]), codes[None], np.array([number]), luck_)[0])
-                ages = models.ages(who, luck_, int(number), standing.valid_days)[0]
-                for ordinal in range(brought):
-                    child(len(holders) - 1, ordinal, start + ages[ordinal])
-            remaining -= spent
+            for person, number in zip(people, coupons, strict=True):
+                if number:
+                    issue(*person, number)
+            remaining -= int(sum(coupons))
+            spent += int(sum(coupons))
         people = [person for person, number in zip(people, coupons, strict=True) if number == 0]
         came = 0
         limit = float("inf") if brakes is None else brakes.limit[study]
@@ -154,5 +173,9 @@ def plain_study(
         queues.append(len(queue))
         spents.append(spent)
         opens.append(sum(h["coupons"] - h["returned"] for h in holders if end - h["issued"] < h["valid"]))
+        if people or queue or coming or not remaining:  # `coming` holds those who come after the deadline, too
+            stopped = GOES_ON
+        elif stopped == GOES_ON:
+            stopped = end
         begin = end
-    return interviews, arrivals, queues, spents, opens
+    return interviews, arrivals, queues, spents, opens, stopped

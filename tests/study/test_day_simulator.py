@@ -11,7 +11,7 @@ from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.problem import Frontier, State, rollout
 from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, PlanByDate, PlanningDay, coming_of, expected_to_come
-from peerfront.study.day_simulator import DayPaths, DaySettings, simulate_days
+from peerfront.study.day_simulator import GOES_ON, DayPaths, DaySettings, NewSeeds, simulate_days
 from peerfront.study.orders import task_of
 from peerfront.study.slowing import Brakes, Reachable
 from peerfront.study.study_state import AT_ONCE, Standing, generation_days, rounds_until
@@ -91,9 +91,10 @@ def test_many_studies_at_once_are_the_plain_ones(settings: DaySettings, limit: f
     standing, brakes = a_standing(), at_most(limit, studies)
     paths = simulate_days(models, standing, policy, settings, luck, brakes)
     for study in range(studies):
-        interviews, arrivals, queues, spents, opens = plain_study(
+        interviews, arrivals, queues, spents, opens, stopped = plain_study(
             models, standing, policy, settings, luck, study, brakes
         )
+        assert paths.stopped[study] == stopped
         np.testing.assert_array_equal(paths.interviews[study], interviews)
         np.testing.assert_array_equal(paths.arrivals[study], arrivals)
         np.testing.assert_array_equal(paths.queue[study], queues)
@@ -220,7 +221,7 @@ def test_who_gets_none_waits_on() -> None:
     settings = DaySettings(days=59, budget=15)
     paths = simulate_days(models, a_standing(), TwoPeople(), settings, luck)
     for study in range(12):
-        interviews, _, _, spents, _ = plain_study(models, a_standing(), TwoPeople(), settings, luck, study)
+        interviews, _, _, spents, *_ = plain_study(models, a_standing(), TwoPeople(), settings, luck, study)
         np.testing.assert_array_equal(paths.interviews[study], interviews)
         np.testing.assert_array_equal(paths.spent[study], spents)
     assert (paths.spent[:, :3] == 2).all(), "six wait today"
@@ -241,6 +242,51 @@ def test_nobody_brings_more_than_the_acquaintances_left() -> None:
     assert nobody.sum() == 0
     assert (fewer <= 4).all()
     assert 0 < fewer.sum() < free.sum()
+
+
+# Studies that stop, and new seeds ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("budget", "seeds"), [(60, 0), (60, 3), (19, 3)])
+def test_studies_that_stop_are_those_of_the_plain_simulation(budget: int, seeds: int) -> None:
+    """A few people wait, and nothing is open: some studies stop, and others have spent everything."""
+    models, luck = drawn_models(40)
+    standing, settings = a_standing(waiting=3, holders=0), DaySettings(days=80, budget=budget)
+    new = NewSeeds(np.arange(40) % (seeds + 1), 3)
+    paths = simulate_days(models, standing, Three(), settings, luck, seeds=new)
+    assert 0 < paths.died.sum() < 40
+    for study in range(40):
+        interviews, *_, spents, _, stopped = plain_study(models, standing, Three(), settings, luck, study, seeds=new)
+        np.testing.assert_array_equal(paths.interviews[study], interviews)
+        np.testing.assert_array_equal(paths.spent[study], spents)
+        assert paths.stopped[study] == stopped
+    assert (paths.spent.sum(axis=1) <= budget).all()
+    assert set(paths.stopped.tolist()) <= {*paths.ends, GOES_ON}
+
+
+def test_who_comes_after_the_deadline_or_waits_keeps_a_study_going() -> None:
+    models, luck = drawn_models(40)
+    standing = a_standing(waiting=3, holders=0)
+    short, long = (simulate_days(models, standing, Three(), DaySettings(days, 60), luck) for days in (7, 80))
+    np.testing.assert_array_equal(short.died, long.total == 0)  # who comes at all may come after a week
+    spent = simulate_days(models, standing, Three(), DaySettings(80, 9), luck)
+    assert not spent.died.any(), "all nine coupons are given out at once"
+    waits = simulate_days(models, standing, ByRule(Constant(0), RULES), DaySettings(80, 9), luck)
+    assert not waits.died.any()
+
+
+def test_more_new_seeds_bring_more_people_and_more_studies_go_on() -> None:
+    models, luck = drawn_models(60)
+    rows = np.tile(np.arange(60), 3)
+    settings, standing = DaySettings(days=80, budget=500), a_standing(waiting=1, holders=0)
+    new = NewSeeds(np.repeat([0, 2, 8], 60), 3)
+    own, brakes = Luck(luck.keys[rows]), Brakes(Reachable(np.linspace(30.0, 90.0, 60)), np.full(60, np.inf))
+    paths = simulate_days(models.of_studies(rows), standing, Three(), settings, own, brakes.of_studies(rows), seeds=new)
+    alone = simulate_days(models, standing, Three(), settings, luck, brakes)
+    np.testing.assert_array_equal(paths.interviews[:60], alone.interviews)
+    none, two, eight = paths.died.reshape(3, 60).mean(axis=1)
+    assert none > two > eight
+    assert (np.diff(paths.total.reshape(3, 60).mean(axis=1)) > 0).all()
 
 
 @pytest.mark.parametrize("rule", ["one each", "three each", "plan"])

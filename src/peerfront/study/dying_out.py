@@ -60,7 +60,7 @@ def dying_out(plan: DayPaths, today: date | None, budget: int, coupons: int, pla
     chance = float(plan.died.mean())
     if chance < LIKELY:
         return None
-    half = int(np.median(plan.stopped[plan.died]))
+    half = int(quantile_of(plan.stopped[plan.died], 0.5))
     tried = [seeds for seeds in _SEEDS if seeds * coupons <= budget and len(plan.ends) > 1]
     some = np.arange(0, len(plan.died), -(-len(plan.died) // _STUDIES))
     with_seeds = []
