@@ -60,7 +60,7 @@ def plain_study(
     brakes=None,
     seeds=None,
 ):
-    """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week; when it stops."""
+    """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week, its end."""
     key = luck.keys[study : study + 1]
     one = Luck(key)
     people = [  # key, covariates, wave
