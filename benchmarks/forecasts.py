@@ -29,7 +29,6 @@ from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.study.past_forecast import forecast_from_day, forecast_from_wave
 
 KINDS = ("coupon", "capacity", "drift", "circles", "interviews", "trees")
@@ -120,64 +119,17 @@ def forecasts_of(study, name: str, labels: dict[str, object], *, by_waves: bool 
         except PeerfrontError as problem:
             print(f"  {labels} {share}: left out ({problem})"[:150])
             continue
-        series, step = series_until(study, cut, by_waves)
         for horizon, days in {**{k: v for k, v in ahead.items() if v < past.days}, END: past.days}.items():
             row = {**labels, "cut": cut, "people": past.people, "horizon": horizon, "days": days,
-                   "came": int(past.realised[: days + 1].sum()), "series": series.tolist()}  # fmt: skip
+                   "came": int(past.realised[: days + 1].sum())}  # fmt: skip
             samples = {name: past.totals(days)}
-            if not name.startswith("v"):
-                rng = np.random.default_rng(29)
-                samples |= {rival: make(series, days / step, rng) for rival, make in RIVALS.items()}
+            if not name.startswith("v"):  # earlier versions have no simple forecasts
+                from peerfront.study.simple_forecasts import recruits_until, simple_forecasts
+
+                series, rng = recruits_until(study, cut, by_waves=by_waves), np.random.default_rng(29)
+                samples |= simple_forecasts(series, days, SIMULATED, rng, by_waves=by_waves)
             rows.append({**row, "samples": {key: np.asarray(each).tolist() for key, each in samples.items()}})
     return rows
-
-
-def series_until(study, cut: str, by_waves: bool) -> tuple[np.ndarray, int]:
-    """Recruits by week (or wave) until a cut, and the days of one."""
-    came = study.recruiter != NOBODY
-    if by_waves:
-        return np.bincount(study.trees.wave[came], minlength=int(cut) + 1)[1 : int(cut) + 1], 1
-    last = (date.fromisoformat(cut) - date(1970, 1, 1)).days
-    first = int(np.floor(np.nanmin(study.days)))
-    days = study.days[came & (study.days <= last + 0.999)]
-    weeks = max((last - first + 1) // 7, 1)
-    back = ((last - np.floor(days)) // 7).astype(int)  # whole weeks before the cut
-    return np.bincount(back[back < weeks], minlength=weeks)[::-1], 7
-
-
-def last_weeks(series: np.ndarray, steps: float, rng: np.random.Generator, weeks: int = 4) -> np.ndarray:
-    """The mean of the last weeks, as unsure as their numbers vary."""
-    own = series[-weeks:]
-    varies = max(float(own.var(ddof=1) / own.mean()), 1.0) if len(own) > 1 and own.mean() > 0 else 1.0
-    rate = rng.gamma((own.sum() + 0.5) / varies, varies / len(own), SIMULATED)
-    return rng.poisson(rng.gamma(np.maximum(rate * steps / varies, 1e-9), varies))
-
-
-def last_wave(series: np.ndarray, steps: float, rng: np.random.Generator) -> np.ndarray:
-    """The last two weeks (about a generation; the last wave where there are no dates), again and again."""
-    return last_weeks(series, steps, rng, 2 if len(series) > 2 else 1)
-
-
-def smoothed(series: np.ndarray, steps: float, rng: np.random.Generator) -> np.ndarray:
-    """Exponential smoothing of the logs, with a damped trend where there are enough weeks."""
-    import warnings
-
-    from statsmodels.tsa.exponential_smoothing.ets import ETSModel
-
-    if len(series) < 4:
-        return last_weeks(series, steps, rng)
-    whole, part = int(steps), steps - int(steps)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = ETSModel(pd.Series(np.log1p(series.astype(float))), trend="add" if len(series) >= 8 else None,
-                         damped_trend=len(series) >= 8)  # fmt: skip
-        fit = model.fit(disp=False, maxiter=200)
-        paths = fit.simulate(whole + 1, anchor="end", repetitions=SIMULATED, rng=np.random.default_rng(29)).to_numpy()
-    weeks = np.expm1(np.clip(paths, 0, 12)).reshape(whole + 1, -1)
-    return np.round(weeks[:whole].sum(axis=0) + part * weeks[whole])
-
-
-RIVALS = {"last weeks": last_weeks, "last wave": last_wave, "smoothing": smoothed}
 
 
 # Commands ------------------------------------------------------------------------------------------------------------

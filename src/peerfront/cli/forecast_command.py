@@ -118,12 +118,12 @@ def backtest_command(
     """Cut a study at earlier days, fit to what was known, forecast the rest, and compare with what came.
 
     Forecasts know how many coupons people really got afterwards, not who came. The result says whether forecasts can
-    be trusted on this study, near and far.
+    be relied on, near and far, and whether they are better than simple ones.
     """
     from peerfront.data.columns.column_findings import vetted
     from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.study.backtest import BacktestSettings, backtest
-    from peerfront.words.backtest_words import backtest_table
+    from peerfront.words.backtest_words import backtest_tables
     from peerfront.words.result_files import BACKTEST_FILES, write_backtest
 
     settings = BacktestSettings(tuple(at or ()), by_waves, episodes, interviews_per_week, seed)  # type: ignore[arg-type] # checked there
@@ -138,7 +138,7 @@ def backtest_command(
     columns.check_columns(file)
     with shown_progress() as progress:
         test = backtest(file, vetted(file, columns).schema, settings, progress, kept=out)
-    show_result([backtest_table(test)], test.lines())
+    show_result(backtest_tables(test), test.lines())
     if out is not None:
         write_backtest(out, test)
         show_written(out, BACKTEST_FILES)

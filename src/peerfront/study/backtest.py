@@ -1,17 +1,16 @@
 """The back-test: forecasts that could have been made on earlier days of a study, compared with what happened.
 
 A study is cut at several days (or waves), the models are fitted to the data up to the cut, and the rest is forecast
-(`past_forecast` says what a forecast may use). How often the true number lies in the 80% band, and how far forecasts
-miss on average, says whether forecasts of this study can be trusted. The forecasts of one study are not independent:
-later cuts include the days that earlier ones had to forecast.
+(`past_forecast` says what a forecast may use). Each is compared with what came and with simple forecasts;
+`forecast_trust` says what follows for each horizon. The forecasts of one study are not independent: later cuts include
+the days that earlier ones had to forecast.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,40 +26,27 @@ from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, note, silent
+from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
+from peerfront.study.forecast_trust import HorizonTrust, ratio_of, trust_at, trust_of
 from peerfront.study.outlook_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
+from peerfront.study.simple_forecasts import CAN_SMOOTH, Whole, log_score, recruits_until, simple_forecasts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARES = (0.25, 0.5, 0.75)
 """Of the study's time at which it is cut, if no days are given."""
-HORIZONS = (14, 28)
+HORIZONS = (14, 42)
 """Days ahead that are judged, and the end of the study."""
 END = "to the end"
 MOST_CUTS, MOST_STUDIES = 40, 5_000
-HELD = 0.65
-"""Share of forecasts whose 8-of-10 band must hold what came, for forecasts to be called trustworthy."""
-CLOSE = 0.2
-"""Share of what came by which forecasts may miss in all."""
-FEW_OFF = 10.0
-"""Recruits by which they may always miss."""
-FEWEST_CAME = 30
-"""Recruits of a horizon, over all cuts, below which nothing is concluded."""
+MOST_UNDATED = 0.1
+"""Share of recruits without a date up to which a study is judged by date, without them."""
 _FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
 _DAILY = 60  # days up to which totals are kept day by day
-
-
-class Trust(StrEnum):
-    """Whether forecasts of a horizon can be trusted, and what is wrong with them otherwise."""
-
-    GOOD = "good"
-    NARROW = "narrow"
-    TOO_HIGH = "too high"
-    TOO_LOW = "too low"
-    TOO_FEW = "too few"
 
 
 @dataclass(frozen=True)
@@ -97,7 +83,13 @@ class Backtest(Readable):
 
     forecasts: pd.DataFrame
     """One row per cut and horizon: cut, people (who had taken part), horizon, days, expected, p10, p25, median, p75,
-    p90, realised, inside (the 8-of-10 band), rank (share of simulated studies with fewer)."""
+    p90, realised, inside (the 8-of-10 band), rank (share of simulated studies with fewer), ratio (median over realised,
+    1 added to both), score (`simple_forecasts.log_score`)."""
+    simple: pd.DataFrame
+    """One row per cut, horizon and simple forecast: cut, horizon, forecast (its name), and from p10 to
+    score as above."""
+    trust: tuple[HorizonTrust, ...]
+    """The verdict on each horizon, the shortest first."""
     weeks: pd.DataFrame
     """One row per cut and week (or day, or wave): cut, day, date, and totals since the cut: expected, median, p10, p90,
     realised."""
@@ -115,10 +107,9 @@ class Backtest(Readable):
         """The forecasts, rounded."""
         return self.forecasts.round(1)
 
-    @property
-    def coverage(self) -> pd.DataFrame:
-        """One row per horizon: horizon, forecasts, inside, middle (sum of medians), realised (sum), bias (share)."""
-        return coverage_of(self.forecasts)
+    def trust_at(self, days: int) -> HorizonTrust | None:
+        """The verdict on forecasts so many days (or waves) ahead; None where nothing can be concluded."""
+        return trust_at(self.trust, days)
 
     @property
     def is_flat(self) -> bool:
@@ -129,34 +120,6 @@ class Backtest(Readable):
         """Draw what happened, and the forecasts from each cut."""
         figure: Figure = import_module("peerfront.words.outlook_figures").backtest_figure(self, narrow=narrow)
         return figure
-
-
-def coverage_of(forecasts: pd.DataFrame) -> pd.DataFrame:
-    """How forecasts fared, by horizon."""
-    rows = []
-    for horizon, own in forecasts.groupby("horizon", sort=False):
-        middle, realised = float(own["median"].sum()), float(own["realised"].sum())
-        rows.append(
-            {
-                "horizon": horizon,
-                "forecasts": len(own),
-                "inside": int(own["inside"].sum()),
-                "middle": middle,
-                "realised": realised,
-                "bias": middle / realised - 1.0 if realised else float("nan"),
-            }
-        )
-    return pd.DataFrame(rows, columns=["horizon", "forecasts", "inside", "middle", "realised", "bias"])
-
-
-def trust_in(row: Mapping[Hashable, Any]) -> Trust:
-    """What a row of `coverage` says about forecasts of its horizon."""
-    middle, realised = row["middle"], row["realised"]
-    if max(middle, realised) < FEWEST_CAME:
-        return Trust.TOO_FEW
-    if abs(middle - realised) > max(CLOSE * realised, FEW_OFF):
-        return Trust.TOO_HIGH if middle > realised else Trust.TOO_LOW
-    return Trust.GOOD if row["inside"] >= HELD * row["forecasts"] else Trust.NARROW
 
 
 def flat_weeks(recruits: NDArray[np.int64]) -> bool:
@@ -192,8 +155,9 @@ def backtest(
     cuts = _waves(study, settings) if by_waves else _days(study, settings)
     name = _fingerprint(study, schema, settings)
     rows: list[dict[str, Any]] = []
+    simple: list[dict[str, Any]] = []
     weeks: list[dict[str, Any]] = []
-    notes = []
+    notes = _doubts(study, by_waves)
     for number, cut in enumerate(cuts):
         progress(number / len(cuts), cut)
         place = None if kept is None else kept / f"cut-{number + 1}.json"
@@ -205,13 +169,15 @@ def backtest(
             notes.append(note("backtest.left_out", why=problem.message))
             continue
         rows += result["forecasts"]
+        simple += result["simple"]
         weeks += result["weeks"]
     if not rows:
         raise DataFileError("backtest.too_small", file=study.source, notes=notes)
     progress(1.0, DONE)
+    forecasts, rivals = pd.DataFrame(rows), pd.DataFrame(simple)
     return Backtest(
-        pd.DataFrame(rows), pd.DataFrame(weeks), _came(study, by_waves), by_waves, study.source, len(study), settings,
-        tuple(notes),
+        forecasts, rivals, trust_of(forecasts, rivals), pd.DataFrame(weeks), _came(study, by_waves), by_waves,
+        study.source, len(study), settings, tuple(notes),
     )  # fmt: skip
 
 
@@ -232,23 +198,49 @@ def _judged(
     dates = {day: str(int(cut) + day) if by_waves else _on(study, cut, day) for day in [0, *ends]}
     return {
         "forecasts": [_forecast_row(past, days, name) for days, name in ahead],
+        "simple": _simple_rows(past, ahead, recruits_until(study, cut, by_waves=by_waves), settings, by_waves),
         "weeks": [_week_row(past, day, text) for day, text in dates.items()],
     }
 
 
 def _forecast_row(past: PastForecast, days: int, name: str) -> dict[str, Any]:
-    totals, realised = past.totals(days), int(past.realised[: days + 1].sum())
-    bands = {label: float(quantile_of(totals, share)) for label, share in QUANTILES.items()}
+    totals, realised = past.totals(days), _came_by(past, days)
     return {
         "cut": past.label,
         "people": past.people,
         "horizon": name,
         "days": days,
         "expected": float(totals.mean()),
+        **_judgement(totals, realised),
+        "rank": float((totals < realised).mean() + 0.5 * (totals == realised).mean()),
+    }
+
+
+def _simple_rows(
+    past: PastForecast, ahead: list[tuple[int, str]], series: Whole, settings: BacktestSettings, by_waves: bool
+) -> list[dict[str, Any]]:
+    rows = []
+    for days, horizon in ahead:
+        rng = named_generator("simple forecasts", past.label, days, settings.seed)
+        totals = simple_forecasts(series, days, settings.studies, rng, by_waves=by_waves)
+        own, came = {"cut": past.label, "horizon": horizon}, _came_by(past, days)
+        rows += [{**own, "forecast": name, **_judgement(each, came)} for name, each in totals.items()]
+    return rows
+
+
+def _came_by(past: PastForecast, days: int) -> int:
+    return int(past.realised[: days + 1].sum())
+
+
+def _judgement(totals: NDArray[Any], realised: int) -> dict[str, Any]:
+    """A forecast's quantiles beside what came."""
+    bands = {label: float(quantile_of(totals, share)) for label, share in QUANTILES.items()}
+    return {
         **bands,
         "realised": realised,
         "inside": bool(bands["p10"] <= realised <= bands["p90"]),
-        "rank": float((totals < realised).mean() + 0.5 * (totals == realised).mean()),
+        "ratio": ratio_of(bands["median"], realised),
+        "score": log_score(totals, realised),
     }
 
 
@@ -263,8 +255,27 @@ def _week_row(past: PastForecast, day: int, label: str) -> dict[str, Any]:
         "median": float(quantile_of(totals, 0.5)),
         "p10": float(quantile_of(totals, 0.1)),
         "p90": float(quantile_of(totals, 0.9)),
-        "realised": int(past.realised[: day + 1].sum()),
+        "realised": _came_by(past, day),
     }
+
+
+def _doubts(study: Study, by_waves: bool) -> list[Message]:
+    """What makes every forecast of this study doubtful, and an error where nothing could be judged."""
+    came = study.recruiter != NOBODY
+    notes = []
+    if not by_waves:
+        assert study.days is not None, "`backtest` looks"
+        undated = int((came & ~np.isfinite(study.days)).sum())
+        if undated > MOST_UNDATED * came.sum():
+            raise DataFileError(
+                "backtest.dates_missing", file=study.source, undated=undated, came=int(came.sum()),
+                waves=Remedy("by_waves", True),
+            )  # fmt: skip
+        if undated:
+            notes.append(note("backtest.undated", undated=undated))
+    if came.any() and len(np.unique(study.trees.root[came])) == 1:
+        notes.append(note("backtest.one_tree"))
+    return notes
 
 
 # Cuts ----------------------------------------------------------------------------------------------------------------
@@ -327,7 +338,8 @@ def _came(study: Study, by_waves: bool) -> pd.DataFrame:
 
 def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) -> str:
     """Identify study, settings and version, to recognise saved cuts that still hold."""
-    hashed = hashlib.sha256(json.dumps([peerfront.__version__, asdict(settings), repr(schema.schema)]).encode())
+    known = [peerfront.__version__, HORIZONS, CAN_SMOOTH, asdict(settings), repr(schema.schema)]
+    hashed = hashlib.sha256(json.dumps(known).encode())
     for array in (encode_study(study, schema), study.recruiter, study.issued, study.days, study.issued_days):
         if array is not None:
             hashed.update(np.ascontiguousarray(array).tobytes())

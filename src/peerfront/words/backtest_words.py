@@ -1,24 +1,18 @@
-"""Back-tests in words: whether forecasts can be trusted on a study."""
-
-from collections.abc import Hashable, Mapping
-from typing import Any
+"""Back-tests in words: whether forecasts can be relied on, and whether simple ones would do as well."""
 
 import numpy as np
-import pandas as pd
 
 from peerfront.foundation.messages import Remedy
-from peerfront.study.backtest import Backtest, Trust, trust_in
+from peerfront.study.backtest import Backtest
+from peerfront.study.forecast_trust import BETTER, HorizonTrust
 from peerfront.words.language import Text, joined, n_people, say, say_n
 from peerfront.words.outlook_words import band_text
-from peerfront.words.result_table import ResultTable
-
-Row = Mapping[Hashable, Any]
+from peerfront.words.result_table import Emphasis, ResultTable
 
 
 def backtest_lines(test: Backtest) -> list[object]:
-    """The verdict, then each horizon, then notes."""
-    lines: list[object] = [verdict_text(test.forecasts, test.coverage)]
-    lines += [_horizon_line(row) for row in test.coverage.to_dict("records")]
+    """The verdict on each horizon, then notes."""
+    lines: list[object] = [joined([trust_text(each), _beside_rivals(each, test.by_waves)]) for each in test.trust]
     if test.by_waves:
         lines.append(
             say(
@@ -31,83 +25,45 @@ def backtest_lines(test: Backtest) -> list[object]:
     return [*lines, _source_line(test), *test.notes]
 
 
-def verdict_text(forecasts: pd.DataFrame, coverage: pd.DataFrame) -> Text:
-    """Whether near and far forecasts can be trusted, with the counts behind it."""
-    sentences = [
-        say(
-            "In {inside} of {all} forecasts what came lay inside the 8-of-10 band.",
-            inside=int(forecasts["inside"].sum()),
-            all=len(forecasts),
-        )
-    ]
-    rows = [(row, trust_in(row)) for row in coverage.to_dict("records")]
-    good = [horizon_text(row["horizon"]) for row, trust in rows if trust is Trust.GOOD]
-    too_few = [horizon_text(row["horizon"]) for row, trust in rows if trust is Trust.TOO_FEW]
-    if len(good) == len(rows):
-        sentences.append(say("Forecasts can be trusted on this study."))
-    elif good:
-        sentences.append(say("On this study forecasts can be trusted for {horizons}.", horizons=good))
-    sentences += [_fault(row, trust) for row, trust in rows]
-    if too_few:
-        sentences.append(say("Too few came to judge forecasts for {horizons}.", horizons=too_few))
-    return joined(sentences)
-
-
-def _fault(row: Row, trust: Trust) -> Text:
-    """What is wrong with the forecasts of a horizon; empty if they are good, or too few."""
-    values = {"horizon": horizon_text(row["horizon"]), "middle": row["middle"], "came": row["realised"]}
-    match trust:
-        case Trust.NARROW:
-            return say(
-                "Do not rely on forecasts for {horizon}: they were right on average, with bands that are too narrow.",
-                **values,
-            )
-        case Trust.TOO_HIGH:
-            return say(
-                "Do not rely on forecasts for {horizon}: they promised too much ({middle:,.0f} in all, and {came:,.0f} "
-                "came).",
-                **values,
-            )
-        case Trust.TOO_LOW:
-            return say(
-                "Do not rely on forecasts for {horizon}: they expected too little ({middle:,.0f} in all, and "
-                "{came:,.0f} came).",
-                **values,
-            )
-    return Text("")
-
-
-def _horizon_line(row: Row) -> Text:
-    values = {"horizon": horizon_text(row["horizon"]), "middle": row["middle"], "came": row["realised"]}
-    counts = {"inside": row["inside"], "all": row["forecasts"]}
-    if np.isnan(row["bias"]):
+def trust_text(trust: HorizonTrust) -> Text:
+    """Whether forecasts of a horizon can be relied on, and why."""
+    values = {
+        "horizon": horizon_text(trust.horizon), "held": trust.held, "all": trust.forecasts, "factor": trust.factor,
+    }  # fmt: skip
+    if not trust.judged:
+        return say("{horizon}: too few people or forecasts to judge.", **values)
+    if trust.relied_on:
         return say(
-            "  {horizon}: {inside} of {all} inside; the middle forecasts add up to {middle:,.0f}, nobody came.",
+            "{horizon}: to be relied on, factor {factor:.1f} either way; {held} of {all} bands held what came.",
             **values,
-            **counts,
         )
-    return say(
-        "  {horizon}: {inside} of {all} inside; the middle forecasts add up to {middle:,.0f}, {came:,.0f} came "
-        "({off:+,.0%}).",
+    verdict = say(
+        "{horizon}: not to be relied on, factor {factor:.1f} either way; {held} of {all} bands held what came.",
         **values,
-        **counts,
-        off=row["bias"],
     )
+    if not np.isclose(max(trust.ratio, 1.0 / trust.ratio), trust.factor):
+        return verdict
+    side = say("All promised too much.") if trust.ratio > 1.0 else say("All promised too little.")
+    return joined([verdict, side])
+
+
+def _beside_rivals(trust: HorizonTrust, by_waves: bool) -> Text:
+    """Whether the best simple forecast was as good."""
+    if not trust.judged:
+        return Text("")
+    values = {"rival": rival_text(trust.rival, by_waves), "share": trust.gain}
+    if trust.gain > BETTER:
+        return say("Better than {rival} by {share:.0%}.", **values)
+    return say("No better than {rival}: use that.", **values)
 
 
 def _flat_line(test: Backtest) -> Text:
-    recruits = test.recruits["recruits"]
-    usual, limit = float(recruits[recruits > 0].median()), test.settings.interviews_per_week
-    evenly = say(
-        "People came evenly, about {usual:.0f} a week (at most {most}), as if interviews were the limit: then coupons "
-        "do not decide how many come in a week, and forecasts that do not know the limit promise too much.",
-        usual=usual,
-        most=int(recruits.max()),
-    )
+    recruits, limit = test.recruits["recruits"], test.settings.interviews_per_week
+    usual = float(recruits[recruits > 0].median())
+    evenly = say("People came evenly, about {usual:.0f} a week, as if interviews were the limit.", usual=usual)
     if limit is not None:
         return joined([evenly, say("These forecasts allow {limit:g} interviews a week.", limit=limit)])
-    remedy = Remedy("interviews_per_week", round(usual))
-    return joined([evenly, say("Try {remedy}, here and in forecasts.", remedy=remedy)])
+    return joined([evenly, say("If they are, say so: {remedy}.", remedy=Remedy("interviews_per_week", round(usual)))])
 
 
 def _source_line(test: Backtest) -> Text:
@@ -119,33 +75,62 @@ def _source_line(test: Backtest) -> Text:
     cuts = test.forecasts["cut"].nunique()
     where = say_n("{n} wave", "{n} waves", cuts) if test.by_waves else say_n("{n} day", "{n} days", cuts)
     return say(
-        "{file}, {people}: {forecasts} from {cuts}, each with what was known then and with the numbers of coupons that "
-        "people really got afterwards. Forecasts of one study are not independent, so that a few more or less inside "
-        "their bands say little.",
+        "{file}, {people}: {forecasts} from {cuts}, which know how many coupons people really got afterwards. They are "
+        "not independent: one band more or less says little.",
         **values,
         cuts=where,
     )
 
 
-def backtest_table(test: Backtest) -> ResultTable:
-    """Every forecast beside what happened."""
+def backtest_tables(test: Backtest) -> list[ResultTable]:
+    """Every forecast beside what happened, and forecasts of each horizon beside simple ones."""
     headings = (
-        say("from"), say("ahead"), say("people then"), say("middle"), say("8 of 10"), say("came"),
-        say("against the band"),
+        say("from"), say("ahead"), say("people"), say("middle"), say("8 of 10"), say("came"), say("ratio"),
+        say("band"),
     )  # fmt: skip
     rows = tuple(
         (
             cut_text(test, row["cut"]),
             horizon_text(row["horizon"]),
             f"{row['people']:,}",
-            f"{row['median']:.0f}",
+            f"{row['median']:,.0f}",
             band_text(row["p10"], row["p90"]),
             f"{row['realised']:,}",
+            f"{row['ratio']:.2f}",
             say("inside") if row["inside"] else say("above") if row["realised"] > row["p90"] else say("below"),
         )
         for row in test.forecasts.to_dict("records")
     )
-    return ResultTable(say("Forecasts, and what came"), headings, rows, n_names=2)
+    return [ResultTable(say("Forecasts, and what came"), headings, rows, n_names=2), _rivals_table(test)]
+
+
+def _rivals_table(test: Backtest) -> ResultTable:
+    headings = (say("ahead"), say("forecast"), say("bands that held"), say("factor"), say("score"))
+    rows: list[tuple[object, ...]] = []
+    for trust in test.trust:
+        own = (trust.held, trust.forecasts, trust.factor, trust.score)
+        rows.append((horizon_text(trust.horizon), say("this one"), *_figures(*own)))
+        theirs = test.simple[test.simple["horizon"] == trust.horizon]
+        for name, each in theirs.groupby("forecast", sort=False):
+            factor = float(np.exp(np.abs(np.log(each["ratio"])).mean()))
+            figures = _figures(int(each["inside"].sum()), len(each), factor, float(each["score"].mean()))
+            rows.append(("", rival_text(str(name), test.by_waves), *figures))
+    emphasis = tuple(Emphasis.STRONG if row[0] else Emphasis.NONE for row in rows)
+    caption = say("Score: smaller is better; 0.1 is about 10% of the number.")
+    return ResultTable(say("Beside simple forecasts"), headings, tuple(rows), 2, caption, emphasis)
+
+
+def _figures(held: int, forecasts: int, factor: float, score: float) -> tuple[object, ...]:
+    return say("{held} of {all}", held=held, all=forecasts), f"{factor:.1f}", f"{score:.2f}"
+
+
+def rival_text(name: str, by_waves: bool) -> Text:
+    """A simple forecast."""
+    names = {
+        "last weeks": say("the mean of the last waves") if by_waves else say("the mean of the last weeks"),
+        "last wave": say("the last wave repeated") if by_waves else say("the last two weeks repeated"),
+    }
+    return names.get(name, say("exponential smoothing"))
 
 
 def cut_text(test: Backtest, cut: object) -> Text:
@@ -156,9 +141,9 @@ def cut_text(test: Backtest, cut: object) -> Text:
 def horizon_text(horizon: object) -> Text:
     """How far ahead a forecast reaches."""
     names = {
-        "next 2 weeks": say("the next 2 weeks"),
-        "next 4 weeks": say("the next 4 weeks"),
-        "next wave": say("the next wave"),
-        "next 2 waves": say("the next 2 waves"),
+        "next 2 weeks": say("next 2 weeks"),
+        "next 6 weeks": say("next 6 weeks"),
+        "next wave": say("next wave"),
+        "next 2 waves": say("next 2 waves"),
     }
-    return names.get(str(horizon), say("the rest of the study"))
+    return names.get(str(horizon), say("to the end"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.pictures import COLOURS, STYLES, label_of, two_panels
 from peerfront.study.backtest import Backtest
+from peerfront.study.forecast_trust import CLOSE
 from peerfront.study.outlook import Outlook
 from peerfront.words.backtest_words import cut_text, horizon_text
 from peerfront.words.language import say
@@ -153,37 +154,34 @@ def _draw_fans(axis: Axes, test: Backtest) -> None:
 
 
 def _draw_dots(axis: Axes, test: Backtest) -> None:
-    rows = test.forecasts
-    realised, middle = rows["realised"].to_numpy(dtype=float), rows["median"].to_numpy(dtype=float)
-    top = max(_MOST_ABOVE * float(realised.max(initial=1.0)), 1.0)
-    reach = np.array([np.maximum(middle - rows["p10"], 0.0), np.maximum(rows["p90"] - middle, 0.0)])
-    for number, (horizon, own) in enumerate(rows.groupby("horizon", sort=False)):
-        at = own.index.to_numpy()
+    """Draw forecasts against what came, 1 added to both, on scales of factors."""
+    for number, (horizon, own) in enumerate(test.forecasts.groupby("horizon", sort=False)):
+        middle = own["median"] + 1.0
         axis.errorbar(
-            realised[at],
-            middle[at],
-            yerr=reach[:, at],
+            own["realised"] + 1.0,
+            middle,
+            yerr=np.array([np.maximum(own["median"] - own["p10"], 0.0), np.maximum(own["p90"] - own["median"], 0.0)]),
             fmt="os^D"[number % 4],
             color=COLOURS[2 + number],
             capsize=3,
             label=str(horizon_text(horizon)),
         )
-    high = axis.get_xlim()[1]
-    axis.plot(
-        [0, max(high, 1.0)],
-        [0, max(high, 1.0)],
-        color="black",
-        linewidth=1.0,
-        linestyle=(0, (1, 1)),
-        label=str(say("forecast = what came")),
-    )
     axis.set(
+        xscale="log",
+        yscale="log",
         title=str(say("Forecast against what came")),
         xlabel=str(say("recruits that came")),
         ylabel=str(say("recruits forecast, 8 of 10")),
     )
-    axis.set_ylim(0, min(axis.get_ylim()[1], top))
-    axis.set_xlim(0, max(high, 1.0))
+    ends = np.array([1.0, max(axis.get_xlim()[1], 10.0)])
+    equal = str(say("forecast = what came"))
+    axis.plot(ends, ends, color="black", linewidth=1.0, linestyle=(0, (1, 1)), label=equal)
+    close = str(say("factor {factor:.1f} either way", factor=CLOSE))
+    axis.fill_between(ends, ends / CLOSE, ends * CLOSE, color="black", alpha=0.08, linewidth=0, label=close)
+    axis.set_xlim(*ends)
+    axis.set_ylim(bottom=1.0)
+    for one in (axis.xaxis, axis.yaxis):
+        one.set_major_formatter(FuncFormatter(lambda place, _: f"{place:,.0f}"))
     axis.grid(alpha=0.3)
 
 

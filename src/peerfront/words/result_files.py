@@ -1,6 +1,8 @@
 """Write the files of each result, for the commands and for the app."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,9 @@ FORECAST_FILES = (
     "rounds.csv", "weeks.csv", "summary.csv", "parts.csv", "target.csv", "forecast.png", "forecast.svg",
 )  # fmt: skip
 """Files of a forecast: rounds.csv without dates, weeks.csv and target.csv with dates."""
-BACKTEST_FILES = ("forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg")
+BACKTEST_FILES = (
+    "forecasts.csv", "simple.csv", "trust.json", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg",
+)  # fmt: skip
 DESIGN_FILES = (
     "settings.json", "repetitions.csv", "rules.csv", "estimators.csv", "design.txt", "design.png", "design.svg",
 )  # fmt: skip
@@ -97,8 +101,9 @@ def write_backtest(folder: Path, test: "Backtest") -> None:
     """Write the tables, the sentences and the picture of a back-test."""
     from peerfront.foundation.spreadsheets import csv_text
 
-    for name, table in (("forecasts", test.forecasts), ("coverage", test.coverage), ("weeks", test.weeks)):
+    for name, table in (("forecasts", test.forecasts), ("simple", test.simple), ("weeks", test.weeks)):
         write_text(folder / f"{name}.csv", csv_text(table))
+    write_text(folder / "trust.json", json.dumps([asdict(each) for each in test.trust], indent=2) + "\n")
     write_text(folder / "backtest.txt", f"{test}\n")
     _write_picture(folder / "backtest", test.plot())
 

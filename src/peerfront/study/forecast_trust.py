@@ -1,0 +1,84 @@
+"""Whether forecasts of a horizon can be relied on, by those of the past: each by its own band and its own factor.
+
+The factor of a forecast is its middle over what came, or the other way round, whichever is above 1, with 1 added to
+both; that of a horizon is the geometric mean. Errors of opposite sign never cancel, as they do in sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+HELD = 0.65
+"""Share of 8-of-10 bands that must hold what came, for forecasts to be relied on."""
+CLOSE = 1.5
+"""The largest factor of forecasts to be relied on: half as many again, or a third fewer."""
+FEWEST_FORECASTS, FEWEST_PEOPLE = 2, 5
+"""Forecasts of at least so many people (expected, or who came) without which nothing is concluded."""
+BETTER = 0.05
+"""Share by which a score must be below a simple forecast's to be called better."""
+
+
+@dataclass(frozen=True)
+class HorizonTrust:
+    """How forecasts of one horizon fared."""
+
+    horizon: str
+    days: int
+    """Days ahead, or waves; of forecasts to the end those of the longest."""
+    forecasts: int
+    held: int
+    """Forecasts whose 8-of-10 band held what came."""
+    factor: float
+    """By which forecasts were typically off, either way; 1 or more."""
+    ratio: float
+    """Geometric mean of forecast over what came: above 1 where they promised too much. As far from 1 as `factor` if
+    all erred on the same side."""
+    score: float
+    """Mean score; smaller is better (`simple_forecasts`)."""
+    rival: str
+    """The simple forecast with the best score."""
+    rival_score: float
+    judged: bool
+    """Whether there were enough forecasts and people to say something."""
+    relied_on: bool
+    """Whether enough bands held and the factor is small enough; False if not judged."""
+
+    @property
+    def gain(self) -> float:
+        """Share by which the score is better (smaller) than the best simple forecast's; negative where it is worse."""
+        return 1.0 - self.score / self.rival_score if self.rival_score > 0 else 0.0
+
+
+def ratio_of(middle: float, came: float) -> float:
+    """A forecast over what came, 1 added to both."""
+    return (middle + 1.0) / (came + 1.0)
+
+
+def trust_of(forecasts: pd.DataFrame, simple: pd.DataFrame) -> tuple[HorizonTrust, ...]:
+    """What forecasts of the past say about each horizon; both tables are described at `Backtest`."""
+    result = []
+    for horizon, own in forecasts.groupby("horizon", sort=False):
+        scores = simple[simple["horizon"] == horizon].groupby("forecast", sort=False)["score"].mean()
+        logs = np.log(own["ratio"].to_numpy(dtype=np.float64))
+        enough = np.maximum(own["median"], own["realised"]) >= FEWEST_PEOPLE
+        factor, held = float(np.exp(np.abs(logs).mean())), int(own["inside"].sum())
+        judged = bool(enough.sum() >= FEWEST_FORECASTS)
+        result.append(
+            HorizonTrust(
+                str(horizon), int(own["days"].max()), len(own), held, factor, float(np.exp(logs.mean())),
+                float(own["score"].mean()), str(scores.idxmin()), float(scores.min()), judged,
+                judged and held >= HELD * len(own) and factor <= CLOSE,
+            )
+        )  # fmt: skip
+    return tuple(sorted(result, key=lambda trust: trust.days))
+
+
+def trust_at(trust: Sequence[HorizonTrust], days: int) -> HorizonTrust | None:
+    """The verdict on a forecast so many days (or waves) ahead; None where nothing can be concluded.
+
+    It is that of the first horizon at least as long, otherwise of the longest.
+    """
+    reaching = [each for each in trust if each.days >= days] or list(trust[-1:])
+    return reaching[0] if reaching and reaching[0].judged else None
