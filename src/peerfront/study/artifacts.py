@@ -56,6 +56,7 @@ from peerfront.models.stored_models import (
     stored_value,
 )
 from peerfront.problem import BranchingWorld, Frontier, History, ResponseModel, Rules, World
+from peerfront.study.forecast_trust import PastForecasts
 
 if TYPE_CHECKING:
     from peerfront.models.stored_models import Generator
@@ -122,6 +123,12 @@ class Fit:
         """Notes and warnings of the fit, for whoever uses it."""
         restored = import_module("peerfront.words.stored_text").from_data
         return tuple(restored(each) for each in self.scores.get("messages", ()))
+
+    @property
+    def past_forecasts(self) -> PastForecasts:
+        """How forecasts of the study fared in the past."""
+        kept = self.scores.get("past_forecasts")
+        return PastForecasts() if kept is None else PastForecasts.restored(kept)
 
     @property
     def warnings(self) -> tuple[Message, ...]:

@@ -29,7 +29,7 @@ from peerfront.foundation.messages import DONE, Message, Progress, Readable, Rem
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
-from peerfront.study.forecast_trust import HorizonTrust, ratio_of, trust_at, trust_of
+from peerfront.study.forecast_trust import HorizonTrust, PastForecasts, ratio_of, trust_at, trust_of
 from peerfront.study.outlook_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
 from peerfront.study.simple_forecasts import CAN_SMOOTH, Whole, log_score, recruits_until, simple_forecasts
@@ -46,6 +46,7 @@ MOST_CUTS, MOST_STUDIES = 40, 5_000
 MOST_UNDATED = 0.1
 """Share of recruits without a date up to which a study is judged by date, without them."""
 _FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
+_QUICK = 50_000  # people in all simulated studies of a quick back-test
 _DAILY = 60  # days up to which totals are kept day by day
 
 
@@ -179,6 +180,16 @@ def backtest(
         forecasts, rivals, trust_of(forecasts, rivals), pd.DataFrame(weeks), _came(study, by_waves), by_waves,
         study.source, len(study), settings, tuple(notes),
     )  # fmt: skip
+
+
+def past_forecasts(study: Study, schema: StudySchema, seed: int = 0) -> PastForecasts:
+    """A quick back-test for a fit; nothing of a study that is too small for one."""
+    studies = int(np.clip(_QUICK // max(len(study), 1), 20, 100))
+    try:
+        test = backtest(study, schema, BacktestSettings(studies=studies, seed=seed))
+    except (DataFileError, SettingError):
+        return PastForecasts()
+    return PastForecasts(test.by_waves, test.trust)
 
 
 def _judged(

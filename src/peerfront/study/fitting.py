@@ -38,6 +38,7 @@ from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.offspring.generator_choice import OffspringChoice
 from peerfront.problem import BranchingWorld, Policy, ResponseModel, Rules
 from peerfront.study.artifacts import Fit, fingerprint, planned_stories, value_response
+from peerfront.study.backtest import past_forecasts
 from peerfront.study.earlier_studies import Help
 from peerfront.study.findings import Findings
 from peerfront.study.fit_models import (
@@ -107,7 +108,9 @@ def _fitted(
     notes = [*([] if allowed is None else allowed.notes), *check_gain(data, settings, allowed)]
     notes += check_prior(data, settings)
     offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))
-    value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.99))
+    value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.85))
+    progress(0.85, note("progress.past_forecasts"))
+    past = past_forecasts(study, data.schema, settings.seed)
     findings = Findings(
         study=study,
         schema=data.schema,
@@ -148,7 +151,7 @@ def _fitted(
             "learning": _plain(asdict(value.learning)),
             **({} if study.day is None else {"day": date_text(study.day, study.numbered_days)}),
         },
-        scores=findings.scores() | {"messages": _rounded(stored(findings.messages()))},
+        scores=findings.scores() | {"past_forecasts": past.stored(), "messages": _rounded(stored(findings.messages()))},
         returns=None if data.returning is None else data.returning.times,
         lately=usual_lately(counts_of(data.learned_from), settings.seed) if belief.misfits else None,
     )

@@ -4,8 +4,9 @@ The factor of a forecast is its middle over what came, or the other way round, w
 both; that of a horizon is the geometric mean. Errors of opposite sign never cancel, as they do in sums.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,13 @@ CLOSE = 1.5
 """The largest factor of forecasts to be relied on: half as many again, or a third fewer."""
 FEWEST_FORECASTS, FEWEST_PEOPLE = 2, 5
 """Forecasts of at least so many people (expected, or who came) without which nothing is concluded."""
+POOLED = 6
+"""Forecasts of other studies, with errors as large as promised (docs/results/forecasts.md), that weigh against a
+study's own."""
+WIDEST = 3.0
+"""The most by which bands are widened."""
+_BAND = 2.563  # standard deviations between the ends of an 80% band
+_LEAST_SPREAD = 0.1  # of a forecast, on the log scale
 BETTER = 0.05
 """Share by which a score must be below a simple forecast's to be called better."""
 
@@ -40,6 +48,8 @@ class HorizonTrust:
     rival: str
     """The simple forecast with the best score."""
     rival_score: float
+    wider: float
+    """How many times as wide bands must be to hold what came, as far as the study's own forecasts show; 1 or more."""
     judged: bool
     """Whether there were enough forecasts and people to say something."""
     relied_on: bool
@@ -68,11 +78,40 @@ def trust_of(forecasts: pd.DataFrame, simple: pd.DataFrame) -> tuple[HorizonTrus
         result.append(
             HorizonTrust(
                 str(horizon), int(own["days"].max()), len(own), held, factor, float(np.exp(logs.mean())),
-                float(own["score"].mean()), str(scores.idxmin()), float(scores.min()), judged,
+                float(own["score"].mean()), str(scores.idxmin()), float(scores.min()), _wider(own), judged,
                 judged and held >= HELD * len(own) and factor <= CLOSE,
             )
         )  # fmt: skip
     return tuple(sorted(result, key=lambda trust: trust.days))
+
+
+def _wider(own: pd.DataFrame) -> float:
+    """By errors in units of the spread that each forecast promised, and `POOLED` of other studies whose bands held."""
+    low, high = (np.log1p(own[name].to_numpy(dtype=np.float64)) for name in ("p10", "p90"))
+    errors = np.log(own["ratio"].to_numpy(dtype=np.float64)) / np.maximum((high - low) / _BAND, _LEAST_SPREAD)
+    wider = np.sqrt((POOLED + np.square(errors).sum()) / (POOLED + len(errors)))
+    return float(np.clip(wider, 1.0, WIDEST))
+
+
+@dataclass(frozen=True)
+class PastForecasts:
+    """How forecasts of this study fared in the past, as a fit keeps it."""
+
+    by_waves: bool = False
+    horizons: tuple[HorizonTrust, ...] = ()
+
+    def at(self, days: int, *, by_waves: bool) -> HorizonTrust | None:
+        """The verdict on a forecast so many days, or waves, ahead; None where nothing can be concluded."""
+        return trust_at(self.horizons, days) if by_waves == self.by_waves else None
+
+    def stored(self) -> dict[str, Any]:
+        rows = [asdict(each) for each in self.horizons]
+        rounded = [{key: round(x, 2) if isinstance(x, float) else x for key, x in row.items()} for row in rows]
+        return {"by_waves": self.by_waves, "horizons": rounded}
+
+    @classmethod
+    def restored(cls, data: Mapping[str, Any]) -> "PastForecasts":
+        return cls(bool(data["by_waves"]), tuple(HorizonTrust(**row) for row in data["horizons"]))
 
 
 def trust_at(trust: Sequence[HorizonTrust], days: int) -> HorizonTrust | None:

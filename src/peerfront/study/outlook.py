@@ -30,8 +30,17 @@ from peerfront.study.day_models import DayModels, DrawnModels
 from peerfront.study.day_policies import ByRule, DayPolicy, PlanByDate, SheetToday, expected_to_come
 from peerfront.study.day_simulator import MOST_DAYS, DayPaths, DaySettings, NewSeeds, simulate_days, simulate_policies
 from peerfront.study.dying_out import DyingOut, dying_out
+from peerfront.study.forecast_trust import HorizonTrust
 from peerfront.study.orders import PlanOrder, Task
-from peerfront.study.outlook_tables import dates_reached, part_row, part_steps, steps_table, summary_row, target_table
+from peerfront.study.outlook_tables import (
+    dates_reached,
+    part_row,
+    part_steps,
+    steps_table,
+    summary_row,
+    target_table,
+    widened,
+)
 from peerfront.study.population import population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
@@ -153,6 +162,8 @@ class Outlook(Readable):
     seed: int
     notes: tuple[Message, ...] = ()
     """Assumptions behind the numbers, and reasons to take them with care."""
+    trust: HorizonTrust | None = None
+    """How earlier forecasts of the study so far ahead fared, and by how much bands are widened; None if unknown."""
     population: int | None = None
     """People in the population, which runs out in the simulations; None if it does not."""
     dying_out: DyingOut | None = None
@@ -252,7 +263,9 @@ def outlook_of(
     policies = [plan, *(ByRule(rival.policy, rules) for rival in others), *others_by_days]
     if order.round_cap == 0:
         policies[0] = ByRule(Constant(0), rules)
-    all_paths, first = played(policies, luck), None
+    trust = fit.past_forecasts.at(horizon.days, by_waves=horizon.by_rounds)
+    wider = 1.0 if trust is None else trust.wider
+    all_paths, first = (widened(paths, wider) for paths in played(policies, luck)), None
     steps, summary, by_part, reached, gains = [], [], [], [], []
     for number, rival in enumerate((Rival(note("rivals.plan"), Constant(0)), *others)):
         progress((1 + number) / (2 + len(policies)), note("rivals.simulating", rule=rival.described))
@@ -303,6 +316,7 @@ def outlook_of(
             *population_notes(depleted),
             *(each for each in task.notes if each.severity is Severity.WARNING),
         ),
+        trust=trust,
         population=population_size(depleted),
         dying_out=dying,
     )

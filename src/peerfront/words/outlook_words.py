@@ -4,7 +4,6 @@ from collections.abc import Hashable, Mapping
 from datetime import date
 from typing import Any
 
-from peerfront.foundation.messages import Remedy
 from peerfront.study.outlook import Outlook
 from peerfront.study.rivals import Gain, Verdict
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
@@ -53,9 +52,17 @@ def expectation_line(outlook: Outlook) -> Text:
         "Expect {low:.0f} to {high:.0f} more people {until} (8 of 10 simulated studies), {recruits:.0f} on average.",
         **values,
     )
-    if not outlook.in_hand:
-        return expected
-    return joined([expected, say("About {n:.0f} with open coupons.", n=outlook.from_open)])
+    from_open = [say("About {n:.0f} with open coupons.", n=outlook.from_open)] if outlook.in_hand else []
+    return joined([expected, *from_open, *_trust_lines(outlook)])
+
+
+def _trust_lines(outlook: Outlook) -> list[Text]:
+    """That forecasts of the study's past so far ahead missed, where they did."""
+    trust = outlook.trust
+    if trust is None or trust.relied_on:
+        return []
+    values = {"factor": trust.factor, "held": trust.held, "all": trust.forecasts}
+    return [say("Not to be relied on: earlier ones so far ahead were off by a factor of {factor:.1f}.", **values)]
 
 
 def horizon_text(outlook: Outlook) -> Text:
@@ -167,13 +174,14 @@ def _queue_lines(outlook: Outlook) -> list[Text]:
 
 def _caveat(outlook: Outlook) -> Text:
     """What the bands include and what they do not."""
-    inside = say("The bands include luck and what the data leave open. Not in them: a model that is wrong in kind,")
-    if outlook.population is not None:
-        return joined([inside, say("people or staff who change, and errors of the population's size.")])
-    remedy = Remedy("population")
-    return joined(
-        [inside, say("people or staff who change, and a population that runs out ({remedy}).", remedy=remedy)]
+    inside = say(
+        "The bands include luck and what the data leave open, also how many people can be reached and interviewed. Not "
+        "in them: people or staff who change."
     )
+    if outlook.trust is None or outlook.trust.wider == 1.0:
+        return inside
+    wider = say("For what earlier forecasts missed they are {wider:.1f} times as wide.", wider=outlook.trust.wider)
+    return joined([inside, wider])
 
 
 # Tables --------------------------------------------------------------------------------------------------------------
