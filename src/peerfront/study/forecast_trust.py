@@ -13,8 +13,8 @@ import pandas as pd
 
 HELD = 0.65
 """Share of 8-of-10 bands that must hold what came, for forecasts to be relied on."""
-CLOSE = 1.5
-"""The largest factor of forecasts to be relied on: half as many again, or a third fewer."""
+CLOSE = 2.0
+"""The largest factor of forecasts to be relied on: twice as many, or half."""
 FEWEST_FORECASTS, FEWEST_PEOPLE = 2, 5
 """Forecasts of at least so many people (expected, or who came) without which nothing is concluded."""
 POOLED = 6
