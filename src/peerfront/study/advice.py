@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.data.study import Study
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import Progress, note, part_of, silent
 from peerfront.gfp.backup import Array
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
+from peerfront.study.coupon_calendar import calendar_step
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import decide
@@ -23,6 +25,7 @@ from peerfront.study.outlook import STUDIES, Choice, Horizon, Outlook, horizon_o
 from peerfront.study.planning import plan_coupons
 from peerfront.study.population import with_population
 from peerfront.study.restrictions import restriction_of
+from peerfront.study.signs import Signs, signs_of
 from peerfront.study.stories import can_be_simulated, ordered_planner
 from peerfront.study.study_state import AT_ONCE, Standing
 
@@ -46,6 +49,7 @@ def advise(
     standing: Standing,
     order: PlanOrder,
     times: ReturnTimes = AT_ONCE,
+    study: Study | None = None,
     *,
     given: NDArray[np.int64] | None = None,
     studies: float = STUDIES,
@@ -53,7 +57,7 @@ def advise(
 ) -> Advice:
     """Plan today's coupons, and simulate the rest of the study.
 
-    `times` are the return times of a study with dates. `given` are today's numbers where somebody chose them by hand,
+    `times` are the return times of a study with dates, `study` its file as of today, if there is one. `given` are today's numbers where somebody chose them by hand,
     [people who wait]. The same arguments give exactly the same advice.
     """
     if order.population and order.already is None and standing.enrolled:
@@ -72,7 +76,18 @@ def advise(
         fit, standing, times, task, horizon, sheet.allocation,
         choices=_choices(fit, task, coming), studies=studies, progress=part_of(progress, 0.3, 1.0),
     )  # fmt: skip
+    outlook = replace(outlook, signs=_signs(made_with, standing, times, study, outlook))
     return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)
+
+
+def _signs(fit: Fit, standing: Standing, times: ReturnTimes, study: Study | None, outlook: Outlook) -> Signs:
+    step = 1.0 if standing.today is None else calendar_step(times)
+    return signs_of(
+        fit, standing, times, study,
+        recruits=float(outlook.of_plan["recruits"]), queue=float(outlook.steps_of()["queue"].iloc[-1]),
+        generations=outlook.horizon.days / step, population=outlook.population,
+        interviews_per_week=outlook.interviews_per_week,
+    )  # fmt: skip
 
 
 def _choices(fit: Fit, task: Task, coming: Mapping[str, Array] | None) -> list[Choice]:

@@ -87,16 +87,19 @@ def exposure_of(study: Study, times: ReturnTimes) -> NDArray[np.float64]:
     return exposure
 
 
+def calendar_step(times: ReturnTimes) -> float:
+    """Days of a generation by the calendar: the median return time, at least a week."""
+    return max(float(times.quantile(0.5)), LEAST_GENERATION)
+
+
 def generations_of(study: Study, times: ReturnTimes) -> NDArray[np.int64]:
     """The generation of each person's coupons by the calendar, [people]: 0 of the first, the last ends today.
 
-    One takes the median return time, at least a week. Studies slow down by the calendar more than by steps from the
-    seeds: benchmarks/forecasts.py measured both.
+    Studies slow down by the calendar more than by steps from the seeds: benchmarks/forecasts.py measured both.
     """
     assert study.day is not None, "return times need it"
     assert study.issued_days is not None, "and these"
-    step = max(float(times.quantile(0.5)), LEAST_GENERATION)
-    back = np.floor(np.nan_to_num(study.day - study.issued_days) / step).astype(np.int64)
+    back = np.floor(np.nan_to_num(study.day - study.issued_days) / calendar_step(times)).astype(np.int64)
     generation: NDArray[np.int64] = back.max(initial=0) - np.maximum(back, 0)
     return generation
 

@@ -130,9 +130,10 @@ class Model:
         if not isinstance(people, Study):
             enrolled = whole_number(note("outlook.already"), already, 0)
             standing, times = Standing.by_rounds(self.frontier(people), enrolled), AT_ONCE
-        else:
-            standing, times, _ = standing_today(self.fit, people if as_of is None else people.as_of(as_of), self.schema)
-        return advise(self.fit, standing, order, times, studies=studies, progress=_shown(progress))
+            return advise(self.fit, standing, order, times, studies=studies, progress=_shown(progress))
+        study = people if as_of is None else people.as_of(as_of)
+        standing, times, _ = standing_today(self.fit, study, self.schema)
+        return advise(self.fit, standing, order, times, study, studies=studies, progress=_shown(progress))
 
     def report(
         self,

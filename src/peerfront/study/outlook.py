@@ -44,6 +44,7 @@ from peerfront.study.outlook_tables import (
 from peerfront.study.population import population_notes, population_size, with_population
 from peerfront.study.restrictions import restriction_of
 from peerfront.study.rivals import Gains, Rival, Whole, gain_over, usual_rivals
+from peerfront.study.signs import Signs
 from peerfront.study.slowing import Brakes, brakes_of
 from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import Standing, generation_days, rounds_until, share_left_of
@@ -168,6 +169,8 @@ class Outlook(Readable):
     """People in the population, which runs out in the simulations; None if it does not."""
     dying_out: DyingOut | None = None
     """By when the study may stop by itself, and what new seeds would change; None if that is unlikely."""
+    signs: Signs | None = None
+    """Why the study may slow down; None if nobody looked."""
 
     @property
     def of_plan(self) -> "pd.Series[Any]":

@@ -163,7 +163,7 @@ def study_report(
     if len(people):
         progress(0.0, note("report.planning"))
         advice = advise(
-            fit, standing, order, times, studies=settings.episodes, progress=part_of(progress, 0.0, 0.7),
+            fit, standing, order, times, seen, studies=settings.episodes, progress=part_of(progress, 0.0, 0.7),
         )  # fmt: skip
         sheet, outlook = advice.sheet, advice.outlook
     progress(0.7, note("report.estimating") if settings.outcomes else note("report.drawing"))

@@ -69,7 +69,7 @@ def brakes_of(
     """What slows each study down (one draw of the belief and one row of luck each): what is known, otherwise drawn."""
     if share_left is None:
         uniform = luck.uniform("people who can be reached")
-        share_left = Reachable(_reachable(belief.drift[draw], belief.waves, standing.enrolled, uniform, Prior()))
+        share_left = Reachable(people_left(belief.drift[draw], belief.waves, standing.enrolled, uniform, Prior()))
     if interviews_per_week is not None:
         return Brakes(share_left, np.full(len(luck), interviews_per_week))
     chance, middle, spread = limit_of(standing.weeks)
@@ -78,7 +78,7 @@ def brakes_of(
     return Brakes(share_left, np.where(limited, np.exp(middle + spread * normal), np.inf))
 
 
-def _reachable(drift: Array, waves: int, enrolled: int, uniform: Array, prior: Prior) -> Array:
+def people_left(drift: Array, waves: int, enrolled: int, uniform: Array, prior: Prior) -> Array:
     """People who can still be reached, [studies]."""
     points = np.exp(np.log(_MIDDLE) + _SPREAD * norm.ppf((np.arange(_POINTS) + 0.5) / _POINTS))
     possible = points > (1.0 + _LEAST_LEFT) * enrolled

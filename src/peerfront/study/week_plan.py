@@ -271,7 +271,7 @@ def planned_week(
     standing = replace(standing, waiting=people)
     asked = order.plan_order(left, number, len(people), with_deadline=why is None)
     chosen = None if given is None else np.array([given[str(person)] for person in people.ids], dtype=np.int64)
-    advice = advise(model.fit, standing, asked, times, given=chosen, studies=studies, progress=progress)
+    advice = advise(model.fit, standing, asked, times, study, given=chosen, studies=studies, progress=progress)
     return WeekPlan(advice.sheet.table, advice.sheet, advice.outlook, why, advice.in_time)
 
 
