@@ -57,8 +57,8 @@ def advise(
 ) -> Advice:
     """Plan today's coupons, and simulate the rest of the study.
 
-    `times` are the return times of a study with dates, `study` its file as of today, if there is one. `given` are today's numbers where somebody chose them by hand,
-    [people who wait]. The same arguments give exactly the same advice.
+    `times` are the return times of a study with dates, `study` its file as of today, if there is one. `given` are
+    today's numbers where somebody chose them by hand, [people who wait]. The same arguments give the same advice.
     """
     if order.population and order.already is None and standing.enrolled:
         order = replace(order, already=standing.enrolled)

@@ -169,7 +169,9 @@ def study_report(
     progress(0.7, note("report.estimating") if settings.outcomes else note("report.drawing"))
     homophily = published_homophily(homophily_table(study, schema, settings.seed))
     if outlook is not None and not settings.with_ids:
-        outlook = replace(outlook, waiting=rounded_count(outlook.waiting))
+        signs = None if outlook.signs is None else outlook.signs.published()
+        outlook = replace(outlook, waiting=rounded_count(outlook.waiting), signs=signs)
+        sheet = None if sheet is None else replace(sheet, outlook=outlook)
     problems = Counter(problem.kind for problem in study.problems).most_common()
     return StudyReport(
         settings=settings,

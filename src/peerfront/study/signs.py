@@ -4,12 +4,14 @@
 
 - drift: what recruits per coupon fall until the middle of the time ahead, by the median of the posterior;
 - reach: the share of the people still to be reached who are gone by then, by the median;
-- pace: people who wait for an interview on the last day, of all who came until then in simulated studies;
+- pace: people who wait for an interview on the last day, of all who came until then in simulated studies; or what
+  drift costs, if that is more: where staff are the limit, coupons seem to bring less;
 - tree: the share of what is to come that belongs to one tree, times the chance that nobody comes of it (Poisson);
-- expiry: recruits who would come after coupons expire that do so within two weeks, of all recruits ahead.
+- expiry: recruits who would come if coupons that expire within two weeks were valid two weeks longer, of all ahead.
 
 A reason matters if `lost` is at least 10% and it is likely: recruits per coupon fall with a chance of 90%, staff are
-the limit with a chance of 50%. A tree matters if half of what is to come belongs to it, in a study of three or more.
+the limit with a chance of 50%. A tree matters if two thirds of what is to come belong to it, in a study of three trees
+or more.
 """
 
 from collections.abc import Sequence
@@ -37,7 +39,7 @@ Whole = NDArray[np.int64]
 _LOST = 0.1
 _FALLS = 0.9
 _LIMITED = 0.5
-_CARRIES, _FEWEST_TREES = 0.5, 3
+_CARRIES, _FEWEST_TREES = 2 / 3, 3
 _SOON = 14.0
 _TREES_NAMED = 4
 _FEWEST_COUPONS = 10.0  # of a generation, with time to be used: fewer show nothing
@@ -147,7 +149,7 @@ class Expiry:
     """Within two weeks."""
     open: int
     recruits: float
-    """Who would come later with those that expire within two weeks, if these were valid for ever."""
+    """Who would come with those that expire within two weeks, if they were valid two weeks longer."""
     lost: float
     matters: bool
 
@@ -159,9 +161,9 @@ Sign = Drift | Reach | Pace | CarryingTree | Expiry
 class Signs:
     """What a study shows about each reason; None where it shows nothing."""
 
+    pace: Pace | None
     drift: Drift | None
     reach: Reach | None
-    pace: Pace | None
     tree: CarryingTree | None
     expiry: Expiry | None
 
@@ -210,10 +212,12 @@ def signs_of(
     population and interviews a week are those that were given.
     """
     dated = standing.today is not None
+    drift = _drift(fit.belief, times if dated else None, study, generations)
+    falls = 0.0 if drift is None else drift.lost
     return Signs(
-        _drift(fit.belief, standing, times if dated else None, study, generations),
+        _pace(standing, max(queue / max(recruits + queue, 1e-9), falls), interviews_per_week),
+        drift,
         _reach(fit.belief, standing, recruits, population),
-        _pace(standing, recruits, queue, interviews_per_week),
         None if study is None else _tree(fit, standing, times, study),
         _expiry(fit, standing, times, recruits) if dated else None,
     )
@@ -222,9 +226,7 @@ def signs_of(
 # Recruits per coupon --------------------------------------------------------------------------------------------------
 
 
-def _drift(
-    belief: Belief, standing: Standing, times: ReturnTimes | None, study: Study | None, ahead: float
-) -> Drift | None:
+def _drift(belief: Belief, times: ReturnTimes | None, study: Study | None, ahead: float) -> Drift | None:
     """None if the belief was learned from a single wave."""
     if belief.waves < 2:
         return None
@@ -291,7 +293,7 @@ def _reach(belief: Belief, standing: Standing, recruits: float, population: int 
 # Interviews -----------------------------------------------------------------------------------------------------------
 
 
-def _pace(standing: Standing, recruits: float, queue: float, given: float | None) -> Pace | None:
+def _pace(standing: Standing, lost: float, given: float | None) -> Pace | None:
     """None without dates."""
     if not len(standing.weeks):
         return None
@@ -299,7 +301,6 @@ def _pace(standing: Standing, recruits: float, queue: float, given: float | None
     limit = float(np.exp(middle)) if chance else None
     if given is not None:
         chance, limit = 1.0, given
-    lost = queue / max(recruits + queue, 1e-9)
     return Pace(tuple(standing.weeks.tolist()), chance, limit, lost, chance >= _LIMITED and lost >= _LOST)
 
 
@@ -356,8 +357,8 @@ def _expiry(fit: Fit, standing: Standing, times: ReturnTimes, recruits: float) -
         int(seen.open[(left > low) & ((left <= high) | np.isinf(high))].sum()) for low, high in pairwise(edges)
     )
     in_time = expected_to_come(fit.planner, now, times)
-    ever = times.cdf(seen.validity, NEVER, seen.site_codes)  # the share of all who would come that comes in time
-    later = (seen.recruits + in_time) * (1.0 / np.maximum(ever, 1e-6) - 1.0)
+    by_expiry, longer = (times.cdf(seen.validity + more, NEVER, seen.site_codes) for more in (0.0, _SOON))
+    later = (seen.recruits + in_time) * (longer / np.maximum(by_expiry, 1e-6) - 1.0)
     soon = left <= _SOON
     n_soon = int(seen.open[soon].sum())
     after = float(np.minimum(later, seen.open - np.minimum(in_time, seen.open))[soon].sum())

@@ -8,6 +8,7 @@ from peerfront.study.outlook import Outlook
 from peerfront.study.rivals import Gain, Verdict
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.result_table import ResultTable
+from peerfront.words.sign_words import sign_line
 from peerfront.words.story_phrases import story_phrase
 
 Row = Mapping[Hashable, Any]
@@ -23,7 +24,7 @@ def outlook_lines(outlook: Outlook) -> list[object]:
 
 
 def outlook_details(outlook: Outlook) -> list[object]:
-    """The state of the study, coupons, the queue, assumptions, and what the bands include."""
+    """The state of the study, what slows it down, coupons, the queue, assumptions, and what the bands include."""
     plan = outlook.of_plan
     used = say(
         "Of {coupons} left to give out {spent:.0f} are given and {kept:.0f} are not (averages).",
@@ -34,9 +35,11 @@ def outlook_details(outlook: Outlook) -> list[object]:
     dies_out = say(
         "Chance that the study stops by itself while coupons are left: {chance}.", chance=chance_text(plan["dies_out"])
     )
+    shown = doubt_lines(outlook)
     return [
         _stands(outlook),
         *_target_days(outlook),
+        *(line for line in (*sign_lines(outlook), *_part_lines(outlook)) if line not in shown),
         used,
         dies_out,
         *_queue_lines(outlook),
@@ -118,11 +121,30 @@ def gain_line(gain: Gain) -> Text:
 
 
 def doubt_lines(outlook: Outlook) -> list[Text]:
+    """What could make it wrong, one line at most: a study that slows down, or parts of the belief that differ."""
+    sign = None if outlook.signs is None else outlook.signs.strongest
+    if sign is not None and sign.lost >= _apart(outlook) / 2:
+        return [sign_line(sign)]
+    return _part_lines(outlook)
+
+
+def sign_lines(outlook: Outlook) -> list[Text]:
+    """Why the study may slow down, the most important reason first."""
+    return [] if outlook.signs is None else [sign_line(sign) for sign in outlook.signs.each]
+
+
+def _apart(outlook: Outlook) -> float:
+    """How far the parts of the belief differ, as a share of the recruits; 0 where it makes no difference."""
+    recruits = outlook.parts_of()["recruits"]
+    apart = float(recruits.max() - recruits.min()) / max(float(outlook.of_plan["recruits"]), 1e-9)
+    return apart if apart >= _APART else 0.0
+
+
+def _part_lines(outlook: Outlook) -> list[Text]:
     """What the plan brings if a part of the belief is true, where that makes a difference."""
-    own = outlook.parts_of().to_dict("records")
-    recruits = [row["recruits"] for row in own]
-    if len(own) < 2 or max(recruits) - min(recruits) < _APART * outlook.of_plan["recruits"]:
+    if not _apart(outlook):
         return []
+    own = outlook.parts_of().to_dict("records")
     each = [say("{recruits:.0f} if {story}", recruits=row["recruits"], story=story_phrase(row["part"])) for row in own]
     return [say("This study cannot say yet what a coupon does: {each}.", each=joined(each, "; "))]
 

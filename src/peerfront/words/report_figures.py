@@ -16,7 +16,8 @@ from peerfront.foundation.pictures import COLOURS, NARROW, STYLES, label_of, new
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.shown import visible
 from peerfront.study.report_calendar import CalendarPage
-from peerfront.words.language import Text, n_coupons, say
+from peerfront.study.signs import CarryingTree, Drift, Expiry, Pace, Reach, Signs
+from peerfront.words.language import Text, n_coupons, percent, say
 from peerfront.words.outlook_figures import by_date
 from peerfront.words.story_phrases import story_phrase
 
@@ -186,6 +187,100 @@ def icicle(
             top[person] = top[recruiter[person]] + used[recruiter[person]]
             used[recruiter[person]] += height[person]
     return top, height
+
+
+# Why it may slow down -------------------------------------------------------------------------------------------------
+
+
+def signs_figure(signs: Signs, *, narrow: bool = False) -> Figure:
+    """Draw each sign in a small panel, those that matter first and with a bold title."""
+    each = signs.each
+    columns = 1 if narrow else min(len(each), 3)
+    rows = -(-len(each) // columns)
+    figure = new_figure(NARROW if narrow else 3.5 * columns, 2.5 * rows)
+    panels = np.ravel(figure.subplots(rows, columns, squeeze=False)).tolist()
+    for axis, sign in zip(panels, each, strict=False):
+        match sign:
+            case Drift():
+                title = _draw_drift(axis, sign)
+            case Reach():
+                title = _draw_reach(axis, sign)
+            case Pace():
+                title = _draw_pace(axis, sign)
+            case CarryingTree():
+                title = _draw_trees(axis, sign)
+            case Expiry():
+                title = _draw_expiry(axis, sign)
+        axis.set_title(str(title), fontsize=10, fontweight="bold" if sign.matters else "normal")
+        axis.tick_params(labelsize=8)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(frameon=False, fontsize=8)
+    for axis in panels[len(each) :]:
+        axis.set_axis_off()
+    return figure
+
+
+def _draw_drift(axis: Axes, sign: Drift) -> Text:
+    wave = say("wave") if sign.days is None else say("wave of {days:.0f} days", days=sign.days)
+    place = np.arange(1, len(sign.generations) + 1)
+    low, middle, high = np.array([each.believed for each in sign.generations]).reshape(-1, 3).T
+    axis.fill_between(place, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label=str(say("as believed, 80%")))
+    axis.plot(place, middle, color=COLOURS[0])
+    seen = [(number, each) for number, each in zip(place, sign.generations, strict=True) if each.per_coupon is not None]
+    value = np.array([each.per_coupon for _, each in seen])
+    reach = np.abs(np.array([[each.low, each.high] for _, each in seen]).reshape(-1, 2).T - value)
+    axis.errorbar([number for number, _ in seen], value, yerr=reach, fmt="o", markersize=4, color="black", capsize=2)
+    axis.set_xlabel(str(wave), fontsize=8)
+    axis.set_ylim(bottom=0)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return say("Recruits per coupon")
+
+
+def _draw_reach(axis: Axes, sign: Reach) -> Text:
+    p10, p25, p50, p75, p90 = sign.people
+    axis.plot([p10, p90], [0, 0], color=COLOURS[0], linewidth=2, label="80%")
+    axis.plot([p25, p75], [0, 0], color=COLOURS[0], linewidth=7, solid_capstyle="butt", label="50%")
+    axis.plot([p50], [0], "o", color="white", markersize=4)
+    axis.axvline(sign.took_part, color="black", linestyle="--", label=str(say("took part")))
+    axis.set_xscale("log")
+    axis.set_xlabel(str(say("people")), fontsize=8)
+    axis.set_ylim(-0.5, 1.5)
+    axis.set_yticks([])
+    return say("People who can be reached")
+
+
+def _draw_pace(axis: Axes, sign: Pace) -> Text:
+    axis.bar(np.arange(1, len(sign.weeks) + 1), sign.weeks, color=COLOURS[5])
+    if sign.limit is not None:
+        label = say("limit? (chance {chance})", chance=percent(sign.chance))
+        axis.axhline(sign.limit, color="black", linestyle="--", label=str(label))
+    axis.set_xlabel(str(say("week")), fontsize=8)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_ylim(0, 1.35 * max(*sign.weeks, sign.limit or 0.0, 1.0))
+    return say("Interviews by week")
+
+
+def _draw_trees(axis: Axes, sign: CarryingTree) -> Text:
+    sizes = np.array(sign.sizes)
+    place, below = np.arange(1, sizes.shape[1] + 1), np.zeros(sizes.shape[1])
+    for number, row in enumerate(sizes):
+        label = {0: say("the tree with most to come"), len(sizes) - 1: say("smaller trees")}.get(number)
+        colour = _OTHERS if number == len(sizes) - 1 else COLOURS[number]
+        axis.bar(place, row, bottom=below, color=colour, label=None if label is None else str(label))
+        below += row
+    axis.set_xlabel(str(say("wave")), fontsize=8)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_ylim(0, 1.35 * max(below.max(initial=0.0), 1.0))
+    return say("Recruits by tree")
+
+
+def _draw_expiry(axis: Axes, sign: Expiry) -> Text:
+    places = np.arange(len(sign.weeks))
+    axis.bar(places, sign.weeks, color=[COLOURS[1], COLOURS[1], *[COLOURS[5]] * (len(places) - 2)])
+    axis.set_xticks(places, [*(str(week + 1) for week in places[:-1]), str(say("later"))])
+    axis.set_xlabel(str(say("week of expiry")), fontsize=8)
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    return say("Open coupons")
 
 
 # Calendar and homophily ----------------------------------------------------------------------------------------------

@@ -29,9 +29,16 @@ from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
 from peerfront.words.language import Text, marked, percent, say, say_n, speaker
-from peerfront.words.outlook_words import doubt_lines, gain_lines, policies_table
+from peerfront.words.outlook_words import doubt_lines, gain_lines, policies_table, sign_lines
 from peerfront.words.reason_words import spoken_reason
-from peerfront.words.report_figures import MOST_DRAWN, calendar_figure, coupons_figure, homophily_figure, tree_figure
+from peerfront.words.report_figures import (
+    MOST_DRAWN,
+    calendar_figure,
+    coupons_figure,
+    homophily_figure,
+    signs_figure,
+    tree_figure,
+)
 from peerfront.words.sheet import sheet_lines
 from peerfront.words.story_phrases import story_phrase
 
@@ -82,6 +89,8 @@ def report_page(report: StudyReport) -> str:
             natural=report.natural,
             plan=_plan(report),
             details=[*_details(report), *summary.details()],
+            sign_lines=[] if outlook is None else sign_lines(outlook),
+            signs_picture=_signs_picture(report),
             forecast=outlook,
             policies=None if outlook is None else policies_table(outlook),
             forecast_picture=None if outlook is None else _forecast_picture(outlook),
@@ -164,11 +173,12 @@ def _handed_out(sheet: CouponSheet) -> list[tuple[str, int, Text]]:
 
 
 def _details(report: StudyReport) -> list[object]:
-    """What plan and forecast rest on; without ids, that of the forecast alone."""
-    if report.sheet is not None and report.settings.with_ids:
-        return report.sheet.details()
-    outlook = report.outlook
-    return [] if outlook is None else [*gain_lines(outlook), *doubt_lines(outlook), *outlook.details()]
+    """What plan and forecast rest on; without ids, that of the forecast alone. What slows it down is said apart."""
+    outlook, details = report.outlook, [] if report.sheet is None else report.sheet.details()
+    if report.sheet is None or not report.settings.with_ids:
+        details = [] if outlook is None else [*gain_lines(outlook), *doubt_lines(outlook), *outlook.details()]
+    apart = [] if outlook is None else sign_lines(outlook)
+    return [line for line in details if line not in apart]
 
 
 def _coupon_stories(fit: Fit) -> list[dict[str, Any]]:
@@ -244,6 +254,12 @@ def _address(figure: Figure, sharp: bool = True) -> str:
 def _tree_picture(report: StudyReport) -> Picture:
     sharp = len(report.study) <= _SHARP
     return _picture(tree_figure, report.study, say("The recruitment trees by wave."), sharp=sharp)
+
+
+def _signs_picture(report: StudyReport) -> Picture | None:
+    if report.outlook is None or report.outlook.signs is None or not report.outlook.signs.each:
+        return None
+    return _picture(signs_figure, report.outlook.signs, say("Signs that the study slows down, one picture each."))
 
 
 def _homophily_picture(report: StudyReport) -> Picture | None:
