@@ -42,7 +42,7 @@ _LIMITED = 0.5
 _CARRIES, _FEWEST_TREES = 2 / 3, 3
 _SOON = 14.0
 _TREES_NAMED = 4
-_FEWEST_COUPONS = 10.0  # of a generation, with time to be used: fewer show nothing
+_FEWEST_COUPONS, _FEWEST_ROUNDED = 10.0, 25.0  # of a generation, with time to be used: fewer show nothing
 _UNIFORMS = (np.arange(9) + 0.5) / 9
 
 
@@ -63,9 +63,12 @@ class Generation:
     """Recruits per coupon by the belief: 10%, 50% and 90% points."""
 
     @classmethod
-    def of(cls, coupons: int, recruits: int, come: float, believed: tuple[float, float, float]) -> "Generation":
+    def of(
+        cls, coupons: int, recruits: int, come: float, believed: tuple[float, float, float], fewest: float
+    ) -> "Generation":
+        """With the interval, if at least so many coupons have had the time to be used."""
         seen = coupons * come
-        if seen < _FEWEST_COUPONS:
+        if seen < fewest:
             return cls(coupons, recruits, come, None, None, None, believed)
         came = min(float(recruits), seen)
         low, high = np.asarray(beta.ppf([0.1, 0.9], came + 0.5, seen - came + 0.5)).tolist()
@@ -73,7 +76,8 @@ class Generation:
 
     def published(self) -> "Generation":
         """With counts that are rounded to five."""
-        return self.of(rounded_count(self.coupons), rounded_count(self.recruits), self.come, self.believed)
+        coupons, recruits = rounded_count(self.coupons), rounded_count(self.recruits)
+        return self.of(coupons, recruits, self.come, self.believed, _FEWEST_ROUNDED)
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,9 @@ def _generations(study: Study, times: ReturnTimes | None, by_wave: Array) -> tup
     level = recruits.sum() / np.maximum(by_wave @ (coupons * come), 1e-9)  # [draws]: in all as many as came
     believed = np.quantile(by_wave * level[:, None], [0.1, 0.5, 0.9], axis=0).T.tolist()
     rows_of = zip(coupons.astype(int).tolist(), recruits.astype(int).tolist(), come.tolist(), believed, strict=True)
-    return tuple(Generation.of(own, came, share, tuple(points)) for own, came, share, points in rows_of)
+    return tuple(
+        Generation.of(own, came, share, tuple(points), _FEWEST_COUPONS) for own, came, share, points in rows_of
+    )
 
 
 # People who can be reached --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from peerfront.data.study import Study
@@ -198,6 +198,7 @@ def signs_figure(signs: Signs, *, narrow: bool = False) -> Figure:
     columns = 1 if narrow else min(len(each), 3)
     rows = -(-len(each) // columns)
     figure = new_figure(NARROW if narrow else 3.5 * columns, 2.5 * rows)
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
     panels = np.ravel(figure.subplots(rows, columns, squeeze=False)).tolist()
     for axis, sign in zip(panels, each, strict=False):
         match sign:
@@ -224,7 +225,7 @@ def _draw_drift(axis: Axes, sign: Drift) -> Text:
     wave = say("wave") if sign.days is None else say("wave of {days:.0f} days", days=sign.days)
     place = np.arange(1, len(sign.generations) + 1)
     low, middle, high = np.array([each.believed for each in sign.generations]).reshape(-1, 3).T
-    axis.fill_between(place, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label=str(say("as believed, 80%")))
+    axis.fill_between(place, low, high, color=COLOURS[0], alpha=0.2, linewidth=0, label=str(say("the model, 80%")))
     axis.plot(place, middle, color=COLOURS[0])
     seen = [(number, each) for number, each in zip(place, sign.generations, strict=True) if each.per_coupon is not None]
     value = np.array([each.per_coupon for _, each in seen])
@@ -243,6 +244,9 @@ def _draw_reach(axis: Axes, sign: Reach) -> Text:
     axis.plot([p50], [0], "o", color="white", markersize=4)
     axis.axvline(sign.took_part, color="black", linestyle="--", label=str(say("took part")))
     axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(numticks=4))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set_xlabel(str(say("people")), fontsize=8)
     axis.set_ylim(-0.5, 1.5)
     axis.set_yticks([])
@@ -264,6 +268,8 @@ def _draw_trees(axis: Axes, sign: CarryingTree) -> Text:
     sizes = np.array(sign.sizes)
     place, below = np.arange(1, sizes.shape[1] + 1), np.zeros(sizes.shape[1])
     for number, row in enumerate(sizes):
+        if not row.any():
+            continue
         label = {0: say("the tree with most to come"), len(sizes) - 1: say("smaller trees")}.get(number)
         colour = _OTHERS if number == len(sizes) - 1 else COLOURS[number]
         axis.bar(place, row, bottom=below, color=colour, label=None if label is None else str(label))
