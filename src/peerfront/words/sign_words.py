@@ -41,7 +41,7 @@ def _reach(sign: Reach) -> Text:
     if sign.nobody_left is None:
         return line
     none = percent(sign.nobody_left)
-    return joined([line, say("{share} of the people waiting know nobody who is left.", share=none)])
+    return joined([line, say("Of the people waiting, {share} know nobody who is left.", share=none)])
 
 
 def _pace(sign: Pace) -> Text:
@@ -52,7 +52,7 @@ def _pace(sign: Pace) -> Text:
 
 
 def _tree(sign: CarryingTree) -> Text:
-    carries = say("{share} of the recruits expected next belong to one tree.", share=percent(sign.share))
+    carries = say("Of the recruits expected next, {share} belong to one tree.", share=percent(sign.share))
     if sign.share_of_last is None:
         return carries
     return joined([carries, say("It brought {share} of the latest ones.", share=percent(sign.share_of_last))])
