@@ -34,6 +34,7 @@ HEADINGS = (
     "The study and what is known",
     "Coupons by group",
     "What plan and forecast rest on",
+    "Why it may slow down",
     "The calendar",
     "Do people recruit their like?",
     "The data and its problems",
@@ -253,7 +254,7 @@ document.getElementById("page").onload = () => {{
 </script></body></html>"""
 
 
-@pytest.mark.parametrize(("width", "place", "images"), [(1280, "", 1), (1280, "#fit", 6), (390, "#appendix", 6)])
+@pytest.mark.parametrize(("width", "place", "images"), [(1280, "", 1), (1280, "#fit", 7), (390, "#appendix", 7)])
 def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int, place: str, images: int) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
