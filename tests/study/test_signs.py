@@ -22,9 +22,11 @@ from peerfront.study.coupon_calendar import exposure_of, generations_of
 from peerfront.study.fit_models import counts_of
 from peerfront.study.signs import Signs, signs_of
 from peerfront.study.study_state import AT_ONCE, Standing, standing_of
+from peerfront.words.outlook_words import doubt_lines, outlook_details, outlook_lines
 from peerfront.words.report_figures import signs_figure
 from peerfront.words.sign_words import sign_line
 from study.small_advice import a_fit, a_study
+from study.small_outlook import advice_by_date
 
 TIMES = ReturnTimes("lognormal", 10.0, 0.6)
 DAYS = 120
@@ -182,6 +184,19 @@ def test_a_study_by_waves_and_a_list_without_a_study() -> None:
     assert signs_figure(alone).axes
     once = replace(fit, belief=replace(fit.belief, waves=1))
     assert signs_of(once, Standing.by_rounds(people), AT_ONCE, **ahead).each == []
+
+
+def test_the_strongest_sign_is_the_one_line_and_the_others_are_details() -> None:
+    own = replace(advice_by_date(studies=20).outlook, signs=signs(limit=8))
+    each = [sign_line(sign) for sign in own.signs.each]
+    lines, details = outlook_lines(own), outlook_details(own)
+    assert [line for line in lines if line in each] == doubt_lines(own) == each[:1]
+    assert [line for line in details if line in each] == each[1:]
+    calm = replace(own.signs, **{name: replace(getattr(own.signs, name), matters=False) for name in ("pace", "drift")})
+    calm_lines = outlook_lines(replace(own, signs=calm))
+    assert not [line for line in calm_lines if line in each]
+    apart = own.parts.assign(recruits=np.where(own.parts["part"] == own.parts["part"].iloc[0], 1.0, 1e6))
+    assert "cannot say yet" in str(doubt_lines(replace(own, parts=apart))[0])  # the larger doubt
 
 
 def test_published_counts_are_rounded() -> None:

@@ -1,6 +1,6 @@
 """What to expect, in words: the band, the target, what the plan gains, what it rests on; and the tables."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -23,8 +23,12 @@ def outlook_lines(outlook: Outlook) -> list[object]:
     return [*lines, *choice_lines(outlook)]
 
 
-def outlook_details(outlook: Outlook) -> list[object]:
-    """The state of the study, what slows it down, coupons, the queue, assumptions, and what the bands include."""
+def outlook_details(outlook: Outlook, shown: Sequence[object] | None = None) -> list[object]:
+    """The state of the study, what slows it down, coupons, the queue, assumptions, and what the bands include.
+
+    `shown` are lines about what could make it wrong that stand elsewhere; by default those of `outlook_lines`.
+    """
+    shown = doubt_lines(outlook) if shown is None else shown
     plan = outlook.of_plan
     used = say(
         "Of {coupons} left to give out {spent:.0f} are given and {kept:.0f} are not (averages).",
@@ -35,11 +39,10 @@ def outlook_details(outlook: Outlook) -> list[object]:
     dies_out = say(
         "Chance that the study stops by itself while coupons are left: {chance}.", chance=chance_text(plan["dies_out"])
     )
-    shown = doubt_lines(outlook)
     return [
         _stands(outlook),
         *_target_days(outlook),
-        *(line for line in (*sign_lines(outlook), *_part_lines(outlook)) if line not in shown),
+        *(line for line in (*sign_lines(outlook), *part_lines(outlook)) if line not in shown),
         used,
         dies_out,
         *_queue_lines(outlook),
@@ -125,7 +128,7 @@ def doubt_lines(outlook: Outlook) -> list[Text]:
     sign = None if outlook.signs is None else outlook.signs.strongest
     if sign is not None and sign.lost >= _apart(outlook) / 2:
         return [sign_line(sign)]
-    return _part_lines(outlook)
+    return part_lines(outlook)
 
 
 def sign_lines(outlook: Outlook) -> list[Text]:
@@ -140,7 +143,7 @@ def _apart(outlook: Outlook) -> float:
     return apart if apart >= _APART else 0.0
 
 
-def _part_lines(outlook: Outlook) -> list[Text]:
+def part_lines(outlook: Outlook) -> list[Text]:
     """What the plan brings if a part of the belief is true, where that makes a difference."""
     if not _apart(outlook):
         return []

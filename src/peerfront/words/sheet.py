@@ -23,6 +23,7 @@ from peerfront.words.outlook_words import (
     gain_line,
     gain_lines,
     outlook_details,
+    part_lines,
     target_lines,
 )
 from peerfront.words.reason_words import reason_text, short_reason
@@ -88,7 +89,8 @@ def sheet_details(sheet: CouponSheet) -> list[object]:
     notes = [text_of(each) for each in sheet.notes if each.severity is not Severity.WARNING]
     ahead: list[object] = []
     if sheet.outlook is not None:
-        ahead = [*gain_lines(sheet.outlook), *_by_part(sheet), *outlook_details(sheet.outlook)]
+        shown = [*_doubt(sheet, every_warning=False), *part_lines(sheet.outlook)]
+        ahead = [*gain_lines(sheet.outlook), *_by_part(sheet), *outlook_details(sheet.outlook, shown)]
     ahead = [line for line in ahead if line not in sheet.notes]
     return [*warning_lines(sheet)[1:], *_belief(sheet), *ahead, *_alternatives(sheet), *_how_good(sheet), *notes]
 
@@ -147,7 +149,7 @@ def _expected(sheet: CouponSheet) -> Text:
 
 
 def _doubt(sheet: CouponSheet, every_warning: bool) -> list[Text]:
-    """The one thing that could make it wrong: a warning, parts of the belief that differ, a rule that is as good."""
+    """The one thing that could make it wrong: a warning, a study that slows down, parts that differ, a rule as good."""
     warnings, outlook = warning_lines(sheet), sheet.outlook
     if warnings or outlook is None:
         return warnings if every_warning else first_warning(warnings)
