@@ -9,6 +9,7 @@ of 20 days and quartiles of 10 and 40, within 60 days. The study ends on day 150
 
 import argparse
 import tempfile
+from dataclasses import asdict
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.study.backtest import BacktestSettings, backtest, coverage_of
+from peerfront.study.backtest import BacktestSettings, backtest
+from peerfront.study.forecast_trust import trust_of
 
 TIMES = ReturnTimes("lognormal", 20.0, 1.03)
 START = date(2024, 1, 8)
@@ -52,7 +54,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--simulated", type=int, default=200)
     arguments = parser.parse_args()
-    found = []
+    found, simple = [], []
     for number in range(arguments.studies):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "study.csv"
@@ -73,15 +75,17 @@ def main() -> None:
             continue
         test = backtest(study, guess_schema(study).schema, settings)
         found.append(test.forecasts.assign(study=number))
+        simple.append(test.simple)
         print(
             f"study {number}: {len(study)} people",
             test.forecasts[["cut", "horizon", "expected", "p10", "p90", "realised"]].round(0).to_string(header=False),
             sep="\n",
             flush=True,
         )
-    rows = pd.concat(found)
+    rows, rivals = pd.concat(found), pd.concat(simple)
     for cut, own in rows.groupby("cut"):
-        print(cut, coverage_of(own).assign(share=lambda table: table["inside"] / table["forecasts"]).round(2), sep="\n")
+        verdicts = trust_of(own, rivals[rivals["cut"] == cut])
+        print(cut, pd.DataFrame([asdict(each) for each in verdicts]).round(2).to_string(), sep="\n")
     print("ranks", np.histogram(rows["rank"], bins=5, range=(0, 1))[0])
 
 

@@ -92,8 +92,8 @@ def backtest_command(
         list[str] | None,
         text(
             "DATE",
-            "A day at which to cut, such as 2026-03-02 (a wave where there are no dates); repeatable. Otherwise "
-            "quarters of the study's time.",
+            "A day at which to cut, such as 2026-03-02 (a wave where there are no dates); repeatable. Otherwise five "
+            "cuts from a quarter of the study's time on.",
         ),
     ] = None,
     by_waves: Annotated[bool, typer.Option("--by-waves", help="Cut by waves although there are dates.")] = False,

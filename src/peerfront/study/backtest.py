@@ -37,14 +37,18 @@ from peerfront.study.simple_forecasts import CAN_SMOOTH, Whole, log_score, recru
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SHARES = (0.25, 0.5, 0.75)
+SHARES = (0.25, 0.4, 0.55, 0.7, 0.85)
 """Of the study's time at which it is cut, if no days are given."""
 HORIZONS = (14, 42)
 """Days ahead that are judged, and the end of the study."""
 END = "to the end"
+FEWEST_WAVES = 2
+"""One to learn from, one to forecast."""
 MOST_CUTS, MOST_STUDIES = 40, 5_000
 MOST_UNDATED = 0.1
 """Share of recruits without a date up to which a study is judged by date, without them."""
+LONGEST_GAP = 1 / 3
+"""Of the study's time, in which nobody came, without doubt about its dates."""
 _FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
 _QUICK = 50_000  # people in all simulated studies of a quick back-test
 _DAILY = 60  # days up to which totals are kept day by day
@@ -55,7 +59,7 @@ class BacktestSettings:
     """Where the study is cut, and how it is simulated."""
 
     at: tuple[str, ...] = ()
-    """Days (year-month-day, or numbers if the file numbers its days) or waves; none: the quarters of its time."""
+    """Days (year-month-day, or numbers if the file numbers its days) or waves; none: `SHARES` of its time."""
     by_waves: bool = False
     """Whether to cut by waves even if there are dates."""
     studies: int = 300
@@ -284,6 +288,12 @@ def _doubts(study: Study, by_waves: bool) -> list[Message]:
             )  # fmt: skip
         if undated:
             notes.append(note("backtest.undated", undated=undated))
+        days = np.unique(np.floor(study.days[np.isfinite(study.days)]))
+        gaps = np.diff(days, append=days[-1])
+        if gaps.max() > max(LONGEST_GAP * (days[-1] - days[0]), max(HORIZONS)):
+            ends = days[gaps.argmax()], days[gaps.argmax() + 1]
+            last, again = (date_text(day, study.numbered_days) for day in ends)
+            notes.append(note("backtest.gap", last=last, again=again))
     if came.any() and len(np.unique(study.trees.root[came])) == 1:
         notes.append(note("backtest.one_tree"))
     return notes
@@ -317,6 +327,8 @@ def _waves(study: Study, settings: BacktestSettings) -> list[str]:
             raise SettingError("backtest.no_wave", cut=cut[:20], last=deepest - 1, deepest=deepest, file=study.source)
     if settings.at:
         return list(settings.at)
+    if deepest < FEWEST_WAVES:
+        raise DataFileError("backtest.too_few_waves", file=study.source, deepest=deepest, fewest=FEWEST_WAVES)
     waves = [max(round(share * deepest), 1) for share in SHARES]
     return [str(wave) for wave in dict.fromkeys(waves) if wave < deepest]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-HELD = 0.65
+HELD = 0.6
 """Share of 8-of-10 bands that must hold what came, for forecasts to be relied on."""
 CLOSE = 2.0
 """The largest factor of forecasts to be relied on: twice as many, or half."""
-FEWEST_FORECASTS, FEWEST_PEOPLE = 2, 5
+FEWEST_FORECASTS, FEWEST_PEOPLE = 3, 5
 """Forecasts of at least so many people (expected, or who came) without which nothing is concluded."""
 POOLED = 6
 """Forecasts of other studies, with errors as large as promised (docs/results/forecasts.md), that weigh against a

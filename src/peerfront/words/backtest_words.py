@@ -101,13 +101,14 @@ def backtest_tables(test: Backtest) -> list[ResultTable]:
         )
         for row in test.forecasts.to_dict("records")
     )
-    return [ResultTable(say("Forecasts, and what came"), headings, rows, n_names=2), _rivals_table(test)]
+    forecasts = ResultTable(say("Forecasts, and what came"), headings, rows, n_names=2)
+    return [forecasts, _rivals_table(test)] if any(each.judged for each in test.trust) else [forecasts]
 
 
 def _rivals_table(test: Backtest) -> ResultTable:
     headings = (say("ahead"), say("forecast"), say("bands that held"), say("factor"), say("score"))
     rows: list[tuple[object, ...]] = []
-    for trust in test.trust:
+    for trust in (each for each in test.trust if each.judged):
         own = (trust.held, trust.forecasts, trust.factor, trust.score)
         rows.append((horizon_text(trust.horizon), say("this one"), *_figures(*own)))
         theirs = test.simple[test.simple["horizon"] == trust.horizon]
