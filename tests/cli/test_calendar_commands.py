@@ -1,6 +1,7 @@
 """`forecast --study-file`, `backtest` and the report's calendar as a coordinator uses them."""
 
 import base64
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from peerfront.data.schema_file import schema_text
 from study.small_advice import a_fit, a_study, study_csv
 from study.small_standing import some_times
 
+HORIZONS = "next 2 weeks", "next 6 weeks", "to the end"
 BY_DATE = ("--budget", 9, "--deadline", "2024-10-15", "--episodes", 30)
 
 
@@ -74,12 +76,13 @@ def test_a_back_test_is_printed_kept_and_shown_in_the_report(run, place) -> None
     asked = ("backtest", place / "study.csv", "--at", "2024-05-15", "--episodes", 20, "--valid-days", 60)
     code, out, err = run(*asked, "--out", place / "tested")
     assert code == 0, err
-    for part in ("Forecasts, and what came", "2024-05-15", "the next 2 weeks", "inside the 8-of-10 band", "Written to"):
+    for part in ("Forecasts, and what came", "2024-05-15", "next 2 weeks", "too few people or forecasts", "Written to"):
         assert part in out
     names = {path.name for path in (place / "tested").iterdir()}
-    assert {"forecasts.csv", "coverage.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg"} <= names
+    assert {"forecasts.csv", "simple.csv", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg"} <= names
+    assert [each["horizon"] for each in json.loads((place / "tested" / "trust.json").read_text())] == list(HORIZONS)
     rows = pd.read_csv(place / "tested" / "forecasts.csv")
-    assert set(rows["horizon"]) == {"next 2 weeks", "next 4 weeks", "to the end"}
+    assert tuple(rows["horizon"]) == HORIZONS
     code, _, err = run(*asked, "--out", place / "tested")
     assert code == 2
     assert "--overwrite" in err

@@ -1,11 +1,12 @@
 """Back-tests: what a forecast of the past is told, what it is compared with, and what is said about it."""
 
+import itertools
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from peerfront.data.columns.schema_guess import guess_schema
@@ -17,18 +18,17 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.pictures import rendered
 from peerfront.problem import Crowd
 from peerfront.study import backtest as module
-from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, coverage_of, flat_weeks
+from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, flat_weeks
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.past_forecast import AsHandedOut, forecast_from_day, forecast_from_wave
-from peerfront.words.backtest_words import verdict_text
 from study.small_advice import study_csv
 
 FEW = BacktestSettings(studies=20)
 
 
-@pytest.fixture(scope="module")
-def a_dated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, StudySchema]:
-    """A study in which everybody comes between 1 and 30 days after the recruiter."""
+@cache
+def dated_rows() -> list[str]:
+    """A file in which everybody comes between 1 and 30 days after the recruiter."""
     rng = np.random.default_rng(5)
     lines = study_csv(110).splitlines()
     day: dict[str, int] = {}
@@ -40,9 +40,17 @@ def a_dated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Stud
             day[code] = when + int(rng.integers(1, 30))
         cells[-1] = str(np.datetime64("2024-01-01") + when)
         rows.append(",".join(cells))
-    path = tmp_path_factory.mktemp("dated") / "study.csv"
-    path.write_text("\n".join(rows) + "\n")
-    study = read_study(path, ReadSettings(valid_days=40))
+    return rows
+
+
+def read_rows(rows: list[str], folder: Path) -> Study:
+    (folder / "study.csv").write_text("\n".join(rows) + "\n")
+    return read_study(folder / "study.csv", ReadSettings(valid_days=40))
+
+
+@pytest.fixture(scope="module")
+def a_dated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, StudySchema]:
+    study = read_rows(dated_rows(), tmp_path_factory.mktemp("dated"))
     return study, guess_schema(study).schema
 
 
@@ -63,9 +71,20 @@ def test_what_came_is_counted_from_the_file(a_dated_study: tuple[Study, StudySch
     assert (rows["p10"] <= rows["median"]).all()
     assert (rows["median"] <= rows["p90"]).all()
     assert (rows["inside"] == ((rows["p10"] <= rows["realised"]) & (rows["realised"] <= rows["p90"]))).all()
+    assert rows["ratio"].tolist() == ((rows["median"] + 1) / (rows["realised"] + 1)).tolist()
     weeks = by_date.weeks
     assert weeks["realised"].iloc[-1] == rows.loc[END, "realised"]
     assert weeks["date"].iloc[0] == "2024-03-15"
+
+
+def test_simple_forecasts_are_judged_alike(by_date: Backtest) -> None:
+    assert list(by_date.forecasts["horizon"]) == ["next 2 weeks", "next 6 weeks", END]
+    assert set(by_date.simple["forecast"]) == {"last weeks", "last wave", "smoothing"}
+    came = by_date.forecasts.set_index("horizon")["realised"]
+    assert (by_date.simple["realised"] == by_date.simple["horizon"].map(came)).all()
+    assert (by_date.simple["score"] > 0).all()
+    assert [each.horizon for each in by_date.trust] == list(by_date.forecasts["horizon"])
+    assert by_date.trust_at(14) is None  # one cut says nothing
 
 
 def test_the_future_is_not_looked_at(a_dated_study: tuple[Study, StudySchema]) -> None:
@@ -130,7 +149,17 @@ def test_a_stopped_run_goes_on(
         asked.append(cut)
         if stop and cut == "2024-03-20":
             raise KeyboardInterrupt
-        return {"forecasts": [{"cut": cut, "horizon": END, "seed": of.seed}], "weeks": []}
+        row = {
+            "cut": cut,
+            "horizon": END,
+            "days": 9,
+            "median": 5,
+            "realised": 5,
+            "inside": True,
+            "ratio": 1,
+            "score": 0,
+        }
+        return {"forecasts": [row], "simple": [{**row, "forecast": "last weeks"}], "weeks": []}
 
     monkeypatch.setattr(module, "_judged", judged)
     with pytest.raises(KeyboardInterrupt):
@@ -157,30 +186,46 @@ def test_impossible_cuts_are_refused(a_dated_study: tuple[Study, StudySchema]) -
         BacktestSettings(studies=3)
 
 
-def rows(*each: tuple[str, float, float, float, float]) -> pd.DataFrame:
-    made = pd.DataFrame(each, columns=["horizon", "p10", "median", "p90", "realised"])
-    return made.assign(inside=(made["p10"] <= made["realised"]) & (made["realised"] <= made["p90"]))
+def codes(test: Backtest) -> set[str]:
+    return {each.code for each in test.notes}
 
 
-def test_words_say_what_to_trust() -> None:
-    def verdict(each: pd.DataFrame) -> str:
-        return str(verdict_text(each, coverage_of(each)))
+def test_three_waves_are_too_few_to_judge(tmp_path: Path) -> None:
+    paths = [f"{seed}{path}" for seed in "ghijklmnopqrst" for path in ("", "a", "b", "aa", "ba", "bb", "aaa", "bba")]
+    rows = [f"p{path},{path[1:] and path},{path}a,{path}b,{path}c,{'mf'[n % 2]}" for n, path in enumerate(paths)]
+    study = read_rows(["id,own.coupon,coupon.1,coupon.2,coupon.3,sex", *rows], tmp_path)
+    assert study.trees.wave.max() == 3
+    test = backtest(study, guess_schema(study).schema, FEW)
+    assert len(test.forecasts) == 3
+    assert not any(each.judged or each.relied_on for each in test.trust)
+    assert "to the end: too few people or forecasts to judge." in str(test)
 
-    near, far = ("next 2 weeks", 10, 20, 30, 22), (END, 90, 100, 120, 40)
-    good = verdict(rows(near, near, near))
-    assert "In 3 of 3 forecasts" in good
-    assert good.endswith("Forecasts can be trusted on this study.")
-    mixed = rows(near, far, near, far)
-    assert "In 2 of 4" in verdict(mixed)
-    assert (
-        "trusted for the next 2 weeks. Do not rely on forecasts for the rest of the study: they promised too"
-        in verdict(mixed)
-    )
-    few = rows((END, 0, 1, 3, 2), (END, 0, 1, 3, 9))
-    assert "Too few came to judge forecasts for the rest of the study." in verdict(few)
-    assert "Do not rely" in verdict(rows(far, (END, 90, 100, 120, 400)))
-    assert "too narrow" in verdict(rows((END, 90, 100, 110, 130), (END, 90, 100, 110, 80)))
-    assert coverage_of(mixed).set_index("horizon").loc[END, "bias"] == pytest.approx(1.5)
+
+def test_studies_of_which_little_can_be_said(a_dated_study: tuple[Study, StudySchema], tmp_path: Path) -> None:
+    study, schema = a_dated_study
+    wave, root = study.trees.wave, study.trees.root
+    cut = replace(FEW, at=("2024-03-15",))
+    header, *people = dated_rows()
+
+    def only(there: np.ndarray) -> Study:
+        return read_rows([header, *itertools.compress(people, there)], tmp_path)
+
+    def dated(*numbers: int, day: str = "") -> Study:
+        lines = [f"{line.rpartition(',')[0]},{day}" if n in numbers else line for n, line in enumerate(people)]
+        return read_rows([header, *lines], tmp_path)
+
+    with pytest.raises(DataFileError, match="too few waves"):
+        backtest(only(wave <= 1), schema, replace(FEW, by_waves=True))
+
+    tree = only(root == np.bincount(root).argmax())
+    assert codes(backtest(tree, schema, cut)) == {"backtest.one_tree"}
+
+    with pytest.raises(DataFileError, match="have no date"):
+        backtest(dated(*range(60, len(people))), schema, cut)
+    assert codes(backtest(dated(100), schema, cut)) == {"backtest.undated"}
+    test = backtest(dated(len(people) - 1, day="2026-01-01"), schema, replace(FEW, at=("2025-01-01",)))
+    assert "backtest.gap" in codes(test)
+    assert test.trust_at(14) is None
 
 
 def test_even_weeks_are_noticed() -> None:

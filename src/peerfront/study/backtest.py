@@ -177,7 +177,7 @@ def backtest(
         simple += result["simple"]
         weeks += result["weeks"]
     if not rows:
-        raise DataFileError("backtest.too_small", file=study.source, notes=notes)
+        raise DataFileError("backtest.too_small", file=study.source, notes=notes[-1:])
     progress(1.0, DONE)
     forecasts, rivals = pd.DataFrame(rows), pd.DataFrame(simple)
     return Backtest(

@@ -16,8 +16,7 @@ def backtest_lines(test: Backtest) -> list[object]:
     if test.by_waves:
         lines.append(
             say(
-                "By waves nothing says when the study was closed: where it ended with coupons in people's hands, "
-                "forecasts to the end are too high."
+                "By waves, forecasts to the end are too high where the study was closed with coupons in people's hands."
             )
         )
     if test.is_flat:
@@ -34,11 +33,11 @@ def trust_text(trust: HorizonTrust) -> Text:
         return say("{horizon}: too few people or forecasts to judge.", **values)
     if trust.relied_on:
         return say(
-            "{horizon}: to be relied on, factor {factor:.1f} either way; {held} of {all} bands held what came.",
+            "{horizon}: to be relied on, factor {factor:.1f} either way; {held} of {all} bands held.",
             **values,
         )
     verdict = say(
-        "{horizon}: not to be relied on, factor {factor:.1f} either way; {held} of {all} bands held what came.",
+        "{horizon}: not to be relied on, factor {factor:.1f} either way; {held} of {all} bands held.",
         **values,
     )
     if not np.isclose(max(trust.ratio, 1.0 / trust.ratio), trust.factor):
