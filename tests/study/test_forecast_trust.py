@@ -30,7 +30,7 @@ def test_errors_of_opposite_sign_do_not_cancel() -> None:
 def test_bands_must_hold_and_the_factor_be_small() -> None:
     assert verdict(GOOD, GOOD, GOOD, (15, 20, 21, 22), (15, 20, 21, 22)).relied_on  # 3 of 5
     assert not verdict(GOOD, GOOD, (15, 20, 21, 22), (15, 20, 21, 22)).relied_on  # 2 of 4
-    assert not verdict(*[(1, 100, 900, 200)] * 3).relied_on  # held, and a factor of 2
+    assert not verdict(*[(1, 80, 900, 200)] * 3).relied_on  # held, and a factor of 2.5
     too_low = verdict(*[LOW] * 3)
     assert 1.0 / too_low.ratio == pytest.approx(too_low.factor)
 

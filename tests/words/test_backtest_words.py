@@ -9,7 +9,7 @@ from peerfront.study.forecast_trust import HorizonTrust
 from peerfront.words.backtest_words import backtest_tables, trust_text
 from study.small_advice import a_study
 
-FAR = HorizonTrust(END, 90, 5, 1, 2.04, 1.1, 0.5, "last weeks", 0.4, judged=True, relied_on=False)
+FAR = HorizonTrust(END, 90, 5, 1, 2.04, 1.1, 0.5, "last weeks", 0.4, 1.3, judged=True, relied_on=False)
 
 
 @pytest.fixture(scope="module")

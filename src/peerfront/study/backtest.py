@@ -289,10 +289,9 @@ def _doubts(study: Study, by_waves: bool) -> list[Message]:
         if undated:
             notes.append(note("backtest.undated", undated=undated))
         days = np.unique(np.floor(study.days[np.isfinite(study.days)]))
-        gaps = np.diff(days, append=days[-1])
-        if gaps.max() > max(LONGEST_GAP * (days[-1] - days[0]), max(HORIZONS)):
-            ends = days[gaps.argmax()], days[gaps.argmax() + 1]
-            last, again = (date_text(day, study.numbered_days) for day in ends)
+        gaps = np.diff(days)
+        if len(gaps) and gaps.max() > max(LONGEST_GAP * (days[-1] - days[0]), max(HORIZONS)):
+            last, again = (date_text(day, study.numbered_days) for day in days[gaps.argmax() :][:2])
             notes.append(note("backtest.gap", last=last, again=again))
     if came.any() and len(np.unique(study.trees.root[came])) == 1:
         notes.append(note("backtest.one_tree"))
