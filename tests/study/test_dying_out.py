@@ -1,15 +1,18 @@
 """A study that may stop by itself: the chance, by when, and what new seeds change."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pytest
 
+from peerfront.cli.json_output import to_data
 from peerfront.study.advice import advise
 from peerfront.study.day_simulator import GOES_ON, DayPaths, NewSeeds
 from peerfront.study.dying_out import DyingOut, WithSeeds, dying_out
 from peerfront.study.outlook import Outlook
 from peerfront.study.study_state import Standing
+from peerfront.words.outlook_words import dying_lines
 from study.small_advice import a_fit, a_frontier, order
 from study.small_outlook import advice_by_date
 from study.small_standing import a_standing
@@ -88,3 +91,37 @@ def test_the_same_order_gives_the_same_seeds_and_many_people_need_none(few: Outl
     again = advice_by_date(a_standing(waiting=1, holders=0), studies=120).outlook
     assert again.dying_out == few.dying_out
     assert advice_by_date(a_standing(waiting=20), studies=60).outlook.dying_out is None
+
+
+# Words -----------------------------------------------------------------------------------------------------------
+
+
+def said(outlook: Outlook, dying: DyingOut | None) -> str:
+    return "\n".join(map(str, dying_lines(replace(outlook, dying_out=dying))))
+
+
+def test_a_line_says_how_many_seeds_mend_it(few: Outlook) -> None:
+    two, four = WithSeeds(2, 0.12, 7.6, 0.0, 15.0), WithSeeds(4, 0.06, 12.3, 2.0, 20.0)
+    dying = DyingOut(0.35, 36, date(2027, 8, 12), 3, (two, four), four)
+    line = "Chance that the study stops by itself: 35%, half of it by 12 August 2027."
+    assert said(few, dying) == line + " With 4 new seeds: 6%, and 12 people more."
+    assert said(few, replace(dying, enough=None)) == said(few, dying), "the most that were tried"
+    assert said(few, replace(dying, with_seeds=(), enough=None)) == line
+    assert "half of it in 2 rounds." in said(few, replace(dying, steps=2, by=None))
+    assert said(few, replace(dying, enough=replace(four, recruits=0.4))) == "", "seeds that bring nobody"
+    assert said(few, None) == ""
+    shown = replace(few, dying_out=dying)
+    assert line in str(shown)
+    details = [str(each) for each in shown.details()]
+    assert "  4 seeds: 6%, +12 people (+2 to +20)" in details
+    assert not any("while coupons are left" in each for each in details), "said once"
+
+
+def test_every_view_says_it(few: Outlook) -> None:
+    sheet = advice_by_date(a_standing(waiting=1, holders=0), studies=60).sheet
+    line = str(dying_lines(sheet.outlook)[0])
+    assert line in str(sheet)
+    nobody_waits = advice_by_date(a_standing(waiting=0), studies=60)
+    assert str(dying_lines(nobody_waits.outlook)[0]) in str(nobody_waits.sheet)
+    assert few.tables["seeds.csv"]["seeds"].tolist() == [2, 4]
+    assert to_data(few)["dying_out"]["enough"]["seeds"] in (2, 4)

@@ -199,6 +199,8 @@ class Outlook(Readable):
         """All tables, by the name of the file they are saved in."""
         steps = "rounds.csv" if self.by_rounds else "weeks.csv"
         tables = {steps: self.steps, "summary.csv": self.summary, "parts.csv": self.parts}
+        if self.dying_out is not None and self.dying_out.with_seeds:
+            tables["seeds.csv"] = pd.DataFrame(self.dying_out.with_seeds)
         return tables if self.by_rounds else {**tables, "target.csv": self.target_dates}
 
     def plot(self, *, narrow: bool = False) -> "Figure":

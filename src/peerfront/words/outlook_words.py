@@ -20,7 +20,7 @@ _SHOWN = 0.05  # smaller differences are 0 when they are shown
 def outlook_lines(outlook: Outlook) -> list[object]:
     """What to expect, what could make it wrong, and what the plan gains."""
     lines = [expectation_line(outlook), *target_lines(outlook), *gain_lines(outlook), *doubt_lines(outlook)]
-    return [*lines, *choice_lines(outlook)]
+    return [*lines, *choice_lines(outlook), *dying_lines(outlook)]
 
 
 def outlook_details(outlook: Outlook, shown: Sequence[object] | None = None) -> list[object]:
@@ -39,12 +39,14 @@ def outlook_details(outlook: Outlook, shown: Sequence[object] | None = None) -> 
     dies_out = say(
         "Chance that the study stops by itself while coupons are left: {chance}.", chance=chance_text(plan["dies_out"])
     )
+    said = dying_lines(outlook)
     return [
         _stands(outlook),
         *_target_days(outlook),
         *(line for line in (*sign_lines(outlook), *part_lines(outlook)) if line not in shown),
         used,
-        dies_out,
+        *([] if said else [dies_out]),
+        *_seeds_table(outlook),
         *_queue_lines(outlook),
         *outlook.notes,
         _caveat(outlook),
@@ -164,6 +166,38 @@ def _choice(gain: Gain) -> Text:
     return say("{plan}: {recruits:.0f} ({less:+.0f}).", **values)
 
 
+def dying_lines(outlook: Outlook) -> list[Text]:
+    """The chance that the study stops by itself, by when, and what new seeds make of it, where these bring people."""
+    dying = outlook.dying_out
+    if dying is None:
+        return []
+    until = say_n("in this round", "in {n:,} rounds", dying.steps)
+    if dying.by is not None:
+        until = say("by {day}", day=long_date(dying.by))
+    chance = chance_text(dying.chance)
+    lines = [say("Chance that the study stops by itself: {chance}, half of it {until}.", chance=chance, until=until)]
+    best = dying.enough or next(iter(dying.with_seeds[::-1]), None)
+    if best is not None:
+        if round(best.recruits) < 1:  # hardly any coupons are left then
+            return []
+        values = {"seeds": best.seeds, "chance": percent(best.dies_out), "people": n_people(round(best.recruits))}
+        lines.append(say("With {seeds:,} new seeds: {chance}, and {people} more.", **values))
+    return [joined(lines)]
+
+
+def _seeds_table(outlook: Outlook) -> list[Text]:
+    dying = outlook.dying_out
+    if dying is None or not dying.with_seeds:
+        return []
+    lines = [say("With new seeds, who get {coupons} each of those left (8 of 10):", coupons=n_coupons(dying.coupons))]
+    for each in dying.with_seeds:
+        values = {**vars(each), "chance": percent(each.dies_out)}
+        lines.append(
+            indented(say("{seeds:,} seeds: {chance}, {recruits:+.0f} people ({p10:+.0f} to {p90:+.0f})", **values))
+        )
+    return lines
+
+
 def _stands(outlook: Outlook) -> Text:
     values = {
         "waiting": n_people(outlook.waiting), "left": n_coupons(outlook.budget), "open": n_coupons(outlook.in_hand),
@@ -269,6 +303,11 @@ def band_text(low: float, high: float) -> str:
     """A band in a table; a single number if both ends are shown alike."""
     ends = f"{low:.0f}", f"{high:.0f}"
     return ends[0] if ends[0] == ends[1] else " - ".join(ends)
+
+
+def indented(text: Text) -> Text:
+    """A line of a list."""
+    return joined(["  ", text], "")
 
 
 def chance_text(share: float) -> Text:

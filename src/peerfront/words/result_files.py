@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 SCHEMA_FILE = "schema.toml"
 CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
 FORECAST_FILES = (
-    "rounds.csv", "weeks.csv", "summary.csv", "parts.csv", "target.csv", "forecast.png", "forecast.svg",
+    "rounds.csv", "weeks.csv", "summary.csv", "parts.csv", "seeds.csv", "target.csv", "forecast.png", "forecast.svg",
 )  # fmt: skip
-"""Files of a forecast: rounds.csv without dates, weeks.csv and target.csv with dates."""
+"""Files of a forecast: rounds.csv without dates, weeks.csv and target.csv with dates, seeds.csv if it may stop."""
 BACKTEST_FILES = (
     "forecasts.csv", "simple.csv", "trust.json", "weeks.csv", "backtest.txt", "backtest.png", "backtest.svg",
 )  # fmt: skip

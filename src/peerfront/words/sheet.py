@@ -19,9 +19,11 @@ from peerfront.words.outlook_words import (
     band,
     choice_lines,
     doubt_lines,
+    dying_lines,
     expectation_line,
     gain_line,
     gain_lines,
+    indented,
     outlook_details,
     part_lines,
     target_lines,
@@ -77,8 +79,10 @@ def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False) -> list[obje
     """
     if sheet.certificate is None:
         outlook = sheet.outlook  # of open coupons
-        ahead = [] if outlook is None else [joined([expectation_line(outlook), *target_lines(outlook)])]
-        return [*(text_of(each) for each in sheet.notes), *ahead]
+        lines: list[object] = [text_of(each) for each in sheet.notes]
+        if outlook is not None:
+            lines += [joined([expectation_line(outlook), *target_lines(outlook)]), *dying_lines(outlook)]
+        return lines
     return [*main_lines(sheet), *_doubt(sheet, every_warning), *_next(sheet)]
 
 
@@ -159,8 +163,8 @@ def _doubt(sheet: CouponSheet, every_warning: bool) -> list[Text]:
 
 
 def _next(sheet: CouponSheet) -> list[Text]:
-    """The prices of other plans, and what to do after this sheet."""
-    choices = [] if sheet.outlook is None else choice_lines(sheet.outlook)
+    """The prices of other plans, new seeds, and what to do after this sheet."""
+    choices = [] if sheet.outlook is None else [*choice_lines(sheet.outlook), *dying_lines(sheet.outlook)]
     then = say("Next: hand out, enter who comes, replan.")
     return [joined([*choices, then if sheet.rounds_left > 1 else None])] if choices or sheet.rounds_left > 1 else []
 
@@ -187,10 +191,6 @@ def warning_lines(sheet: CouponSheet) -> list[Text]:
     warnings = [each for each in (*sheet.notes, *sheet.warnings) if each.severity is Severity.WARNING]
     once = [each for number, each in enumerate(warnings) if each not in warnings[:number]]
     return [text_of(each) for each in sorted(once, key=lambda each: not each.code.startswith("evidence."))]
-
-
-def _indented(text: Text) -> Text:
-    return joined(["  ", text], "")
 
 
 def _kept(sheet: CouponSheet) -> Text:
@@ -220,7 +220,7 @@ def _by_part(sheet: CouponSheet) -> list[Text]:
     for row in own.to_dict("records"):
         values = {**band(row), "story": story_phrase(row["part"]), "weight": percent(row["weight"])}
         line = say("{recruits:.0f} ({low:.0f} to {high:.0f}) if {story} (weight {weight})", **values)
-        lines.append(_indented(line))
+        lines.append(indented(line))
     return lines
 
 
@@ -251,14 +251,14 @@ def _alternatives(sheet: CouponSheet) -> list[Text]:
             line = say("{name}, {spend:,}: {recruits:.2f} recruits fewer in all ({share})", **values)
         else:
             line = say("{name}, {spend:,}: {recruits:.2f} recruits more in all ({share})", **values)
-        lines.append(_indented(line))
+        lines.append(indented(line))
     if not lines:
         return []
     near = curve.index[curve.to_numpy() >= (1.0 - _FLAT) * optimal]
     flat = say("Every other number loses more than 1%.")
     if len(near) > 1:
         flat = say("Anything from {low:,} to {high:,} loses less than 1%.", low=int(near.min()), high=int(near.max()))
-    return [say("Other numbers of coupons this round:"), *lines, _indented(flat)]
+    return [say("Other numbers of coupons this round:"), *lines, indented(flat)]
 
 
 def _how_good(sheet: CouponSheet) -> list[Text]:
