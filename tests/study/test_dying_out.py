@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from peerfront.cli.json_output import to_data
+from peerfront.study import outlook
 from peerfront.study.advice import advise
 from peerfront.study.day_simulator import GOES_ON, DayPaths, NewSeeds
 from peerfront.study.dying_out import DyingOut, WithSeeds, dying_out
@@ -93,11 +94,18 @@ def test_the_same_order_gives_the_same_seeds_and_many_people_need_none(few: Outl
     assert advice_by_date(a_standing(waiting=20), studies=60).outlook.dying_out is None
 
 
+def test_wider_bands_are_no_people_whom_seeds_bring(few: Outlook, monkeypatch) -> None:
+    monkeypatch.setattr(outlook, "widened", lambda paths, wider: replace(paths, interviews=2 * paths.interviews))
+    wider = advice_by_date(a_standing(waiting=1, holders=0), studies=120).outlook
+    assert wider.of_plan["recruits"] == 2 * few.of_plan["recruits"]
+    assert wider.dying_out == few.dying_out
+
+
 # Words -----------------------------------------------------------------------------------------------------------
 
 
-def said(outlook: Outlook, dying: DyingOut | None) -> str:
-    return "\n".join(map(str, dying_lines(replace(outlook, dying_out=dying))))
+def said(about: Outlook, dying: DyingOut | None) -> str:
+    return "\n".join(map(str, dying_lines(replace(about, dying_out=dying))))
 
 
 def test_a_line_says_how_many_seeds_mend_it(few: Outlook) -> None:

@@ -270,13 +270,16 @@ def outlook_of(
         policies[0] = ByRule(Constant(0), rules)
     trust = fit.past_forecasts.at(horizon.days, by_waves=horizon.by_rounds)
     wider = 1.0 if trust is None else trust.wider
-    all_paths, first = (widened(paths, wider) for paths in played(policies, luck)), None
+    all_paths, first = played(policies, luck), None
     steps, summary, by_part, reached, gains = [], [], [], [], []
     for number, rival in enumerate((Rival(note("rivals.plan"), Constant(0)), *others)):
         progress((1 + number) / (2 + len(policies)), note("rivals.simulating", rule=rival.described))
-        paths, name = next(all_paths), rival.policy.name
+        simulated, name = next(all_paths), rival.policy.name
+        paths = widened(simulated, wider)
         if first is None:
             first, name = paths, PLAN
+            each_gets = min(max(fit.given, key=fit.given.__getitem__), rules.max_per_person or MOST_COUPONS)
+            dying = dying_out(simulated, standing.today, order.available, each_gets, played_with_seeds)
         else:
             gains.append(gain_over(rival, first.total, paths.total, parts, tuple(weights)))
         steps.append(steps_table(name, paths, standing.today))
@@ -292,9 +295,7 @@ def outlook_of(
     chosen = []
     for choice, paths in zip(choices, all_paths, strict=True):
         rival = Rival(choice.described, choice.later)
-        chosen.append(gain_over(rival, first.total, paths.total, parts, tuple(weights)))
-    each_gets = min(max(fit.given, key=fit.given.__getitem__), rules.max_per_person or MOST_COUPONS)
-    dying = dying_out(first, standing.today, order.available, each_gets, played_with_seeds)
+        chosen.append(gain_over(rival, first.total, widened(paths, wider).total, parts, tuple(weights)))
     nowhere = pd.DataFrame({"policy": [], "date": [], "reached": []})
     in_time = expected_to_come(fit.planner, standing.open, times, horizon.days)
     return Outlook(
