@@ -8,7 +8,7 @@ import numpy as np
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
 from peerfront.models.returns.coupons_seen import CouponsSeen, sample_returns
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.study.day_models import DayModels, DrawnModels
+from peerfront.study.day_models import DayModels, DrawnModels, place_of
 from peerfront.study.day_simulator import GOES_ON, DaySettings
 from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import Standing
@@ -63,8 +63,10 @@ def plain_study(
     """One study day by day, person by person: interviews by day, arrivals, queue, spent and open by week, its end."""
     key = luck.keys[study : study + 1]
     one = Luck(key)
+    places = place_of(1, standing.trees_waiting, len(standing.waiting))
     people = [  # key, covariates, wave
-        (int(fold(key, np.array([n]))[0]), standing.waiting.covariates[n], 1) for n in range(len(standing.waiting))
+        (int(fold(key, np.array([n]))[0]), standing.waiting.covariates[n], int(places[n]))
+        for n in range(len(standing.waiting))
     ]
     now = standing.open
     holders, coming = [], []  # dicts; (day, key, codes, wave, holder)
@@ -79,7 +81,7 @@ def plain_study(
                 "returned": int(seen.recruits[n]),
                 "issued": -seen.ages[n],
                 "valid": seen.validity[n],
-                "wave": 0,
+                "wave": int(place_of(0, now.trees, len(now))[n]),
             }
         )
 
@@ -89,7 +91,7 @@ def plain_study(
         coming.append((int(day), int(own[0]), codes, holders[holder]["wave"] + 1, holder))
 
     if len(now):
-        chances = models.count_chances(study, now.covariates, now.seen.coupons)
+        chances = models.count_chances(study, place_of(0, now.trees, len(now)), now.covariates, now.seen.coupons)
         keys = Luck(np.array([each["key"] for each in holders], np.uint64))
         drawn = sample_returns(chances, now.seen, models.times[models.time_of[study]], keys)
         for n in range(len(now)):

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import logsumexp, ndtri
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Keys, Luck, fold
-from peerfront.models.belief.belief import Belief, BeliefResponse, sampled
+from peerfront.models.belief.belief import Belief, sampled
 from peerfront.models.belief.belief_world import draw_of_episode
-from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances
+from peerfront.models.belief.coupon_family import tilt, transport
+from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import OffspringModel
 from peerfront.study.artifacts import Fit
@@ -27,6 +28,15 @@ Whole = NDArray[np.int64]
 MOST_DRAWS = 50
 """Draws of return times that simulated studies share."""
 _LARGEST_SHIFT = 1.5
+_WAVES = 1 << 20  # more than there ever are
+
+
+def place_of(wave: int, trees: Whole | None, people: int) -> Whole:
+    """Where people stand: one number of the wave (0: holders of open coupons, 1: who gets coupons next) and the tree.
+
+    A recruit's place is that of the recruiter plus 1.
+    """
+    return np.full(people, wave) if trees is None else wave + _WAVES * trees
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +64,13 @@ class DrawnModels:
     shift: Array  # [studies], of everybody's zeal
     keys: Keys | None
     """[studies], of the luck of waves; None if waves have none."""
+    lifts: Array | None = None
+    """[studies, trees + 1], of the zeal of each tree (`tree_lifts`); None if all are alike."""
 
     @classmethod
-    def of(cls, models: DayModels, seen: CouponsSeen, luck: Luck, *, exact: bool = False) -> "DrawnModels":
+    def of(
+        cls, models: DayModels, seen: CouponsSeen, luck: Luck, *, exact: bool = False, lifts: Array | None = None
+    ) -> "DrawnModels":
         """Draw what is not known in each study (one row of luck each); with `exact` return times and waves are."""
         studies, belief = len(luck), models.belief
         draw = draw_of_episode(np.arange(studies), len(belief))
@@ -69,34 +83,44 @@ class DrawnModels:
             times = tuple(models.times.draw(int(number)) for number in numbers)
             time_of = (luck.uniform("draw of return times") * len(times)).astype(np.int64)
         by_draw = np.array([_shift(models.times, each, seen) for each in times])
-        return cls(models, draw, times, time_of, by_draw[time_of], None if exact else luck.keys)
+        return cls(models, draw, times, time_of, by_draw[time_of], None if exact else luck.keys, lifts)
 
     def of_studies(self, rows: Whole) -> "DrawnModels":
         """The same for some of the studies, which may occur several times."""
         keys = None if self.keys is None else self.keys[rows]
         return replace(self, draw=self.draw[rows], time_of=self.time_of[rows], shift=self.shift[rows], keys=keys)
 
-    def zeal(self, study: Whole, wave: Whole) -> Array:
-        """What is added to the zeal of people of these studies and waves, [people].
-
-        Wave 0 are holders of coupons that are open today, wave 1 the people who get coupons next.
-        """
+    def zeal(self, study: Whole, place: Whole) -> Array:
+        """What is added to the zeal of people of these studies and places (`place_of` a wave and a tree), [people]."""
         belief, draw = self.models.belief, self.draw[study]
+        tree, wave = np.divmod(place, _WAVES)
         zeal: Array = self.shift[study] + belief.drift[draw] * wave
         if self.keys is None:
             return zeal
+        if self.lifts is not None:
+            zeal = zeal + self.lifts[study, tree]
         luck = ndtri(np.clip(Luck(fold(self.keys[study], wave)).uniform("luck of a wave"), 1e-9, 1.0 - 1e-9))
         return zeal + belief.spread[draw] * luck
 
-    def recruits(self, study: Whole, wave: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
-        """Recruits that each person brings in the end, [people], by the study and wave of each."""
-        return sampled(self.models.belief, self.draw[study], self.zeal(study, wave), covariates, coupons, luck)
+    def recruits(self, study: Whole, place: Whole, covariates: Codes, coupons: Whole, luck: Luck) -> Whole:
+        """Recruits that each person brings in the end, [people], by the study and place of each."""
+        return sampled(self.models.belief, self.draw[study], self.zeal(study, place), covariates, coupons, luck)
 
-    def count_chances(self, study: int, covariates: Codes, coupons: Whole) -> Array:
+    def count_chances(self, study: int, place: Whole, covariates: Codes, coupons: Whole) -> Array:
         """P(N = n) of each holder of open coupons in one study, [holders, most coupons + 1]."""
         own = self.models.belief.part([int(self.draw[study])])
-        now = float(self.zeal(np.array([study]), np.zeros(1, np.int64))[0])
-        return count_chances(BeliefResponse(own, now - float(own.drift[0])), covariates, coupons)
+        zeal = self.zeal(np.full(len(place), study), place)
+        if own.fields:
+            zeal = zeal + own.schema.one_hot(covariates).astype(np.float64) @ own.effects[0]
+        scores = zeal[:, None] * tilt(own.most)
+        scores[:, 1:] += own.levels[0]
+        f = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+        chances = np.zeros((len(coupons), int(coupons.max(initial=0)) + 1))
+        for number in np.unique(coupons).tolist():
+            rows = coupons == number
+            table = transport(number, own.most, float(own.limited[0]), float(own.spur[0]))
+            chances[rows, : number + 1] = f[rows] @ table.T
+        return chances
 
     def ages(self, study: Whole, luck: Luck, returns: int, valid_days: float = NEVER) -> Array:
         """Days from issue to each of the first `returns` returns of a person, [people, returns]."""

@@ -40,8 +40,8 @@ class Holders:
     issued: Array
     """Day of issue, from which ages count; negative before today."""
     valid: Array
-    wave: Whole
-    """0 for holders of today, 1 for people who wait today, and so on."""
+    place: Whole
+    """In the waves and trees (`day_models.place_of`)."""
 
     def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
         return Holders(*(getattr(self, each.name)[rows] for each in fields(Holders)))

@@ -26,7 +26,7 @@ from peerfront.models.returns.coupons_seen import sample_returns
 from peerfront.problem import Crowd, Frontier
 from peerfront.problem.response import UNLIMITED
 from peerfront.problem.state import MOST_COUPONS
-from peerfront.study.day_models import DrawnModels
+from peerfront.study.day_models import DrawnModels, place_of
 from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
 from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import SharesLeft, Standing
@@ -142,7 +142,7 @@ class _Coming:
     day: Whole
     keys: Keys
     covariates: Codes
-    wave: Whole
+    place: Whole
     holder: Whole  # row among the holders
 
     def take(self, rows: NDArray[np.bool_] | Whole) -> "_Coming":
@@ -162,7 +162,7 @@ class _Queue:
     day: Whole
     keys: Keys
     covariates: Codes
-    wave: Whole
+    place: Whole
 
 
 def simulate_days(
@@ -219,7 +219,7 @@ class _Simulation:
         keys = fold(luck.keys[episode], members)
         self.waiting = Crowd(episode, keys, np.tile(standing.waiting.covariates, (studies, 1)), members)
         self.left = np.append(_acquaintances_left(standing.waiting), UNLIMITED)  # of members; the last: of all others
-        self.wave = np.ones(len(episode), np.int64)  # of those who wait
+        self.place = np.tile(place_of(1, standing.trees_waiting, number), studies)  # of those who wait
         self.holders = self._open_holders()
         self.coming = self._still_to_come()
         fields_ = standing.waiting.covariates.shape[1]
@@ -263,16 +263,16 @@ class _Simulation:
         seen = now.seen
         coupons, returned = np.tile(seen.coupons, studies), np.tile(seen.recruits, studies)
         issued, valid = np.tile(-seen.ages, studies), np.tile(seen.validity, studies)
-        people, wave = np.tile(now.covariates, (studies, 1)), np.zeros(len(episode), np.int64)
-        return Holders(episode, keys, people, coupons, returned, issued, valid, wave)
+        people, place = np.tile(now.covariates, (studies, 1)), np.tile(place_of(0, now.trees, len(now)), studies)
+        return Holders(episode, keys, people, coupons, returned, issued, valid, place)
 
     def _still_to_come(self) -> _Coming:
         """Draw who returns with a coupon that is open today, and when."""
         seen, covariates, models = self.standing.open.seen, self.standing.open.covariates, self.models
-        parts = []
+        parts, place = [], place_of(0, self.standing.open.trees, len(seen))
         for study in range(len(self.luck) if len(seen) else 0):
             own = Luck(self.holders.keys[study * len(seen) : (study + 1) * len(seen)])
-            chances = models.count_chances(study, covariates, seen.coupons)
+            chances = models.count_chances(study, place, covariates, seen.coupons)
             drawn = sample_returns(chances, seen, models.times[models.time_of[study]], own)
             parts.append((study, drawn.holder, drawn.days))
         holder = np.concatenate([study * len(seen) + rows for study, rows, _ in parts]) if parts else np.zeros(0, int)
@@ -288,8 +288,8 @@ class _Simulation:
         self.too_late[self.holders.episode[holder[~kept]]] = True
         holder, keys = holder[kept], keys[kept]
         covariates = self.models.models.offspring.sample(self.holders.covariates[holder], Luck(keys))
-        episode, wave = self.holders.episode[holder], self.holders.wave[holder] + 1
-        return _Coming(episode, day[kept].astype(np.int64), keys, covariates, wave, holder)
+        episode, place = self.holders.episode[holder], self.holders.place[holder] + 1
+        return _Coming(episode, day[kept].astype(np.int64), keys, covariates, place, holder)
 
     # A planning day, and the days until the next -------------------------------------------------------------------
 
@@ -314,9 +314,9 @@ class _Simulation:
             raise InfeasibleAllocation(self.policy.name, note("outlook.more_than_left"))
         self.remaining -= spent
         given = coupons > 0
-        self._issue(crowd.where(given), self.wave[given], coupons[given], day)
+        self._issue(crowd.where(given), self.place[given], coupons[given], day)
         on = ~given & self.settings.none_wait
-        self.waiting, self.wave = crowd.where(on), self.wave[on]
+        self.waiting, self.place = crowd.where(on), self.place[on]
         return spent
 
     def _let_join(self, first: int, day: int) -> None:
@@ -340,13 +340,13 @@ class _Simulation:
         like = (Luck(keys).uniform("whom a new seed is like") * len(known)).astype(np.int64)
         coupons = np.clip(self.remaining[episode] - place * seeds.coupons, 0, seeds.coupons)
         given = coupons > 0
-        wave = np.full(int(given.sum()), _WAVE_OF_SEEDS)
-        self._issue(Crowd(episode, keys, known[like]).where(given), wave, coupons[given], day)
+        place = np.full(int(given.sum()), _WAVE_OF_SEEDS)
+        self._issue(Crowd(episode, keys, known[like]).where(given), place, coupons[given], day)
         spent = np.bincount(episode, weights=coupons, minlength=studies).astype(np.int64)
         self.remaining -= spent
         return spent
 
-    def _issue(self, given: Crowd, wave: Whole, coupons: Whole, day: int) -> None:
+    def _issue(self, given: Crowd, place: Whole, coupons: Whole, day: int) -> None:
         """Hand out coupons, and draw who will come with them and when."""
         first, number = len(self.holders.keys), len(given)
         begins = day + self.standing.active_after_days
@@ -358,12 +358,12 @@ class _Simulation:
             np.zeros(number, np.int64),
             np.full(number, float(begins)),
             np.full(number, self.standing.valid_days),
-            wave,
+            place,
         )
         self.holders = self.holders.joined(new)
         if number:
             able = coupons if given.members is None else np.minimum(coupons, self.left[given.members])
-            brought = self.models.recruits(given.episode, wave, given.covariates, able, given.luck)
+            brought = self.models.recruits(given.episode, place, given.covariates, able, given.luck)
             ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
             person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
             self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
@@ -384,20 +384,20 @@ class _Simulation:
         day = np.concatenate([queue.day, come.day])
         keys = np.concatenate([queue.keys, come.keys])
         covariates = np.concatenate([queue.covariates, come.covariates])
-        wave = np.concatenate([queue.wave, come.wave])
+        place = np.concatenate([queue.place, come.place])
         line = np.lexsort((keys, day, episode))
-        episode, day, keys, covariates, wave = episode[line], day[line], keys[line], covariates[line], wave[line]
+        episode, day, keys, covariates, place = episode[line], day[line], keys[line], covariates[line], place[line]
         starts = np.searchsorted(episode, np.arange(studies))
         rank = np.arange(len(episode)) - starts[episode]
         served = rank < _places(self.limit, first, last)[episode]
         # People who waited are interviewed when the week begins, and so are those who come on its planning day.
         held = np.maximum(day, first)[served]
         np.add.at(self.interviews, (episode[served], held), 1)
-        self._let_wait(Crowd(episode[served], keys[served], covariates[served]), wave[served])
-        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served], wave[~served])
+        self._let_wait(Crowd(episode[served], keys[served], covariates[served]), place[served])
+        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served], place[~served])
         return came
 
-    def _let_wait(self, new: Crowd, wave: Whole) -> None:
+    def _let_wait(self, new: Crowd, place: Whole) -> None:
         """Add people who were interviewed to those who wait for coupons, behind the others of their study."""
         old = self.waiting
         line = np.argsort(np.append(old.episode, new.episode), kind="stable")
@@ -405,7 +405,7 @@ class _Simulation:
         assert old.members is not None, "people who wait have numbers"
         members = np.append(old.members, np.full(len(new), -1))[line]
         self.waiting = Crowd(episode, keys, np.concatenate([old.covariates, new.covariates])[line], members)
-        self.wave = np.append(self.wave, wave)[line]
+        self.place = np.append(self.place, place)[line]
 
     def _not_recruited_yet(self, come: _Coming, share_left: SharesLeft) -> _Coming:
         """Leave out people who have been recruited before, in the order in which they come."""

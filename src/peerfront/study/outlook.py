@@ -48,6 +48,7 @@ from peerfront.study.signs import Signs
 from peerfront.study.slowing import Brakes, brakes_of
 from peerfront.study.stories import ordered_planner
 from peerfront.study.study_state import Standing, generation_days, rounds_until, share_left_of
+from peerfront.study.tree_lifts import tree_lifts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -235,7 +236,8 @@ def outlook_of(
     models, luck = DayModels.of(fit, times), named_luck(("outlook", seed), n_studies)
 
     def what_is_drawn(luck: Luck) -> tuple[DrawnModels, Brakes]:
-        drawn = DrawnModels.of(models, standing.seen, luck)
+        lifts = tree_lifts(fit.belief, standing, times, luck)
+        drawn = DrawnModels.of(models, standing.seen, luck, lifts=lifts)
         return drawn, brakes_of(fit.belief, drawn.draw, standing, luck, share_left, order.interviews_per_week)
 
     def played(policies: Sequence[DayPolicy], luck: Luck) -> Iterator[DayPaths]:

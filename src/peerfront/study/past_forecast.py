@@ -36,7 +36,8 @@ from peerfront.study.day_policies import PlanningDay
 from peerfront.study.day_simulator import DayPaths, DaySettings, Joiners, simulate_days
 from peerfront.study.fit_models import FEWEST, counts_of
 from peerfront.study.slowing import brakes_of
-from peerfront.study.study_state import AT_ONCE, Standing, interviews_by_week
+from peerfront.study.study_state import AT_ONCE, Standing, interviews_by_week, trees_of_people
+from peerfront.study.tree_lifts import tree_lifts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -117,6 +118,7 @@ def forecast_from_day(
         enrolled=len(past),
         valid_days=float(np.median(validity)) if len(validity) else NEVER,
         active_after_days=int(study.settings.active_after_days),
+        trees=trees_of_people(past, rows, rows[:0])[0],
         weeks=interviews_by_week(past),
     )
     is_new = ~np.isin(np.arange(len(study)), whole)
@@ -131,7 +133,8 @@ def forecast_from_day(
     around = np.isfinite(took_part) & (is_new | (took_part > -28))
     policy = _policy(took_part[around], study.issued[around], len(study))
     luck = named_luck(("backtest", cut, seed), studies)
-    drawn = DrawnModels.of(_models(history, times, seed), seen, luck)
+    models = _models(history, times, seed)
+    drawn = DrawnModels.of(models, seen, luck, lifts=tree_lifts(models.belief, standing, times, luck))
     settings = DaySettings(horizon, MOST_COUPONS, 1, none_wait=False)
     belief = drawn.models.belief
     brakes = brakes_of(belief, drawn.draw, standing, luck, interviews_per_week=interviews_per_week)

@@ -56,6 +56,8 @@ class Standing:
     """Days that coupons given out from now on are valid."""
     active_after_days: int = 0
     """Days from a coupon's issue until it can be used, from now on."""
+    trees: Whole | None = None  # [holders], a number from 1 for the tree of each; None if not known
+    trees_waiting: Whole | None = None  # [waiting], the same numbers; 0 for a tree without holders
     weeks: Whole = field(default_factory=lambda: np.zeros(0, np.int64))
     """Interviews in each whole week so far, the last week last; none without dates."""
     notes: tuple[Message, ...] = ()
@@ -76,7 +78,8 @@ class Standing:
     def open(self) -> "OpenHolders":
         """Holders whose coupons may still be used."""
         rows = np.flatnonzero(self.seen.open > 0)
-        return OpenHolders(part_of(self.seen, rows), self.holders[rows])
+        trees = None if self.trees is None else self.trees[rows]
+        return OpenHolders(part_of(self.seen, rows), self.holders[rows], trees)
 
     @property
     def coupons_open(self) -> int:
@@ -90,6 +93,7 @@ class OpenHolders:
 
     seen: CouponsSeen
     covariates: Codes  # [holders, fields]
+    trees: Whole | None = None  # [holders], numbers as in `Standing.trees`
 
     def __len__(self) -> int:
         return len(self.seen)
@@ -141,6 +145,7 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
     usual = NEVER if settings.valid_days is None else settings.valid_days - settings.active_after_days
     if settings.valid_days is None and len(seen):
         usual = float(np.median(seen.validity))  # the file's own column
+    trees, trees_waiting = trees_of_people(study, rows, waits)
     return Standing(
         today=EPOCH + timedelta(days=int(np.floor(study.day))),
         waiting=Frontier(study.ids[waits], codes[waits]),
@@ -149,9 +154,20 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         enrolled=len(study),
         valid_days=usual,
         active_after_days=int(settings.active_after_days),
+        trees=trees,
+        trees_waiting=trees_waiting,
         weeks=interviews_by_week(study),
         notes=assumed_days(study),
     )
+
+
+def trees_of_people(study: Study, holders: Whole, waiting: Whole) -> tuple[Whole, Whole]:
+    """Numbers from 1 for the trees of these holders, and those of these people who wait; 0 for other trees."""
+    roots, trees = np.unique(study.trees.root[holders], return_inverse=True)
+    own = study.trees.root[waiting]
+    place = np.minimum(np.searchsorted(roots, own), max(len(roots) - 1, 0))
+    known = roots[place] == own if len(roots) else np.zeros(len(own), bool)
+    return trees.reshape(-1) + 1, np.where(known, place + 1, 0)
 
 
 def interviews_by_week(study: Study) -> Whole:
