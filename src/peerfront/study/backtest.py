@@ -66,6 +66,8 @@ class BacktestSettings:
     """Simulated studies for each cut."""
     interviews_per_week: float | None = None
     """Interviews that could be held in a week; None for any number."""
+    smoothing: bool = CAN_SMOOTH
+    """Whether exponential smoothing is among the simple forecasts: it needs statsmodels."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -190,7 +192,7 @@ def past_forecasts(study: Study, schema: StudySchema, seed: int = 0) -> PastFore
     """A quick back-test for a fit; nothing of a study that is too small for one."""
     studies = int(np.clip(_QUICK // max(len(study), 1), 20, 100))
     try:
-        test = backtest(study, schema, BacktestSettings(studies=studies, seed=seed))
+        test = backtest(study, schema, BacktestSettings(studies=studies, smoothing=False, seed=seed))
     except (DataFileError, SettingError):
         return PastForecasts()
     return PastForecasts(test.by_waves, test.trust)
@@ -237,7 +239,7 @@ def _simple_rows(
     rows = []
     for days, horizon in ahead:
         rng = named_generator("simple forecasts", past.label, days, settings.seed)
-        totals = simple_forecasts(series, days, settings.studies, rng, by_waves=by_waves)
+        totals = simple_forecasts(series, days, settings.studies, rng, by_waves=by_waves, smoothing=settings.smoothing)
         own, came = {"cut": past.label, "horizon": horizon}, _came_by(past, days)
         rows += [{**own, "forecast": name, **_judgement(each, came)} for name, each in totals.items()]
     return rows
@@ -360,7 +362,7 @@ def _came(study: Study, by_waves: bool) -> pd.DataFrame:
 
 def _fingerprint(study: Study, schema: StudySchema, settings: BacktestSettings) -> str:
     """Identify study, settings and version, to recognise saved cuts that still hold."""
-    known = [peerfront.__version__, HORIZONS, CAN_SMOOTH, asdict(settings), repr(schema.schema)]
+    known = [peerfront.__version__, HORIZONS, asdict(settings), repr(schema.schema)]
     hashed = hashlib.sha256(json.dumps(known).encode())
     for array in (encode_study(study, schema), study.recruiter, study.issued, study.days, study.issued_days):
         if array is not None:

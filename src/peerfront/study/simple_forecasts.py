@@ -39,14 +39,16 @@ def recruits_until(study: Study, cut: str, *, by_waves: bool) -> Whole:
     return np.bincount(back[back < weeks], minlength=weeks)[::-1]
 
 
-def simple_forecasts(series: Whole, days: int, n: int, rng: np.random.Generator, *, by_waves: bool) -> dict[str, Array]:
+def simple_forecasts(
+    series: Whole, days: int, n: int, rng: np.random.Generator, *, by_waves: bool, smoothing: bool = CAN_SMOOTH
+) -> dict[str, Array]:
     """`n` totals of each simple forecast, so many days (or waves) ahead, from recruits by week (or wave) so far."""
     steps = days if by_waves else days / WEEK
     totals = {
         "last weeks": _repeated(series[-4:], steps, n, rng),
         "last wave": _repeated(series[-1:] if by_waves else series[-2:], steps, n, rng),
     }
-    return totals | {"smoothing": _smoothed(series, steps, n, rng)} if CAN_SMOOTH else totals
+    return totals | {"smoothing": _smoothed(series, steps, n, rng)} if smoothing else totals
 
 
 def _repeated(weeks: Whole, steps: float, n: int, rng: np.random.Generator) -> Array:
