@@ -5,7 +5,6 @@ code, and `words/messages/*.toml` holds the English sentence of each code, `word
 numbers (`Measured` if they have a margin), names, text as people typed it, other messages, remedies, or lists of those.
 """
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,13 +47,9 @@ class Measured:
     margin: float
 
     @classmethod
-    def of(cls, number: float, standard_error: float, runs: float = math.inf) -> "Measured":
-        """From a standard error; where few runs are behind it, by Student's t."""
-        if math.isinf(runs):
-            return cls(number, 1.96 * standard_error)
-        from scipy.special import stdtrit
-
-        return cls(number, float(stdtrit(runs - 1, 0.975)) * standard_error)
+    def of(cls, number: float, standard_error: float, errors: float = 1.96) -> "Measured":
+        """From a standard error; where few runs are behind it, `errors` is Student's t."""
+        return cls(number, errors * standard_error)
 
     def __format__(self, form: str) -> str:
         shown = f"{self.number:{form}}"

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from peerfront.estimates.estimators import RDS_II
 from peerfront.foundation.messages import Measured, Remedy
@@ -64,7 +65,7 @@ def _rule_line(row: Mapping[Any, Any], first: "pd.Series[Any]") -> Text:
         "{rule_and_recruits}; the advised estimate is off by {rmse:.3f} (bias {bias:+.3f}, 95%), and its 95% "
         "intervals hold the truth in {coverage} of {estimated:.0f} studies.",
         rule_and_recruits=recruits, rmse=row["rmse"], coverage=percent(row["coverage"]), estimated=row["estimated"],
-        bias=Measured.of(row["bias"], row["bias_error"], row["estimated"]),
+        bias=Measured.of(row["bias"], row["bias_error"], stdtrit(row["estimated"] - 1, 0.975)),
     )  # fmt: skip
     without = say(
         "No valid estimate in {missing:.0f} of {studies:.0f} studies.", missing=missing, studies=row["studies"]

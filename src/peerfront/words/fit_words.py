@@ -249,14 +249,15 @@ def _certainty(rows: list[dict[str, Any]]) -> list[Text]:
     if n <= 2 * _GROUP:
         return [
             say(
-                "An average over everybody is known to within {all} (19 times out of 20); what one person will do is not.",
+                "An average over everybody is known to within {all} (19 times out of 20); what one person will do is "
+                "not.",
                 all=reach(n),
             )
         ]
     return [
         say(
-            "An average over everybody is known to within {all} (19 times out of 20), over a group of {group} to within {of_group}; "
-            "what one person will do is not.",
+            "An average over everybody is known to within {all} (19 times out of 20), over a group of {group} to "
+            "within {of_group}; what one person will do is not.",
             all=reach(n),
             group=_GROUP,
             of_group=reach(_GROUP),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from scipy.special import stdtrit
 
 from peerfront.experiments.reproduction import PUBLISHED
 from peerfront.experiments.reproduction_tables import (
@@ -21,6 +22,8 @@ from peerfront.experiments.reproduction_tables import (
 from peerfront.foundation.messages import Measured
 from peerfront.words.comparison_words import markdown_table
 from peerfront.words.language import Text, joined, say
+
+_PAPER_ERRORS = stdtrit(EPISODES - 1, 0.975)  # standard errors to either side of a 95% interval
 
 # Questions and answers -------------------------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ def _lines(table: pd.DataFrame) -> list[Line]:
         if in_paper:
             name = say("{method}: the paper", method=method)
             lines.append(
-                ("paper", [name, *(_cell(Measured.of(c["paper"], c["paper_error"], EPISODES)) for c in cells)])
+                ("paper", [name, *(_cell(Measured.of(c["paper"], c["paper_error"], _PAPER_ERRORS)) for c in cells)])
             )
             if (part["world"] == PUBLISHED).all():
                 name = say("{method}: ours, {episodes} episodes", method=method, episodes=EPISODES)
