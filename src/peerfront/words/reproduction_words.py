@@ -23,7 +23,7 @@ from peerfront.foundation.messages import Measured
 from peerfront.words.comparison_words import markdown_table
 from peerfront.words.language import Text, joined, say
 
-_PAPER_ERRORS = stdtrit(EPISODES - 1, 0.975)  # standard errors to either side of a 95% interval
+_PAPER_ERRORS = float(stdtrit(EPISODES - 1, 0.975))  # standard errors to either side of a 95% interval
 
 # Questions and answers -------------------------------------------------------------------------------------------
 
