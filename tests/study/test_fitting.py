@@ -41,14 +41,14 @@ def test_the_demo_study_is_a_study_without_faults(tmp_path) -> None:
     made.study.to_csv(path, index=False)
     study = read_study(path)
     assert not study.problems
-    assert study.seed.sum() >= 12
+    assert study.seed.sum() >= 20
     assert set(study.issued) == {0, 3}
     waiting = study.ids[study.issued == 0]
     assert list(waiting) == list(made.frontier["id"])
     assert not study.recruits[study.issued == 0].any()
     assert demo_study(120, seed=3).study.equals(made.study)
     assert not demo_study(120, seed=4).study.equals(made.study)
-    with pytest.raises(SettingError, match="at least 24"):
+    with pytest.raises(SettingError, match="at least 40"):
         demo_study(5)
 
 
