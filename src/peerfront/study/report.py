@@ -160,7 +160,7 @@ def study_report(
     standing, times, by_rounds_because = standing_today(fit, seen, schema)
     if frontier is not None:
         standing, times = Standing.by_rounds(frontier, len(study)), AT_ONCE
-    if len(people):
+    if len(people) or standing.coupons_open:
         progress(0.0, note("report.planning"))
         advice = advise(
             fit, standing, order, times, studies=settings.episodes, progress=part_of(progress, 0.0, 0.7),
