@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import silent
 from peerfront.study.advice import Advice, advise
 from peerfront.study.model import Model, load
@@ -104,6 +105,37 @@ def test_where_nobody_waits_every_view_shows_what_open_coupons_bring(running) ->
         assert band in words
         assert "nobody is waiting for coupons" in words
     assert "people who get this number" not in page
+
+
+def test_an_order_that_contradicts_the_log_is_named(running) -> None:
+    study, week = running
+    model = load(StudyFolder(study.folder).model_of(week.week))
+    file = read_running_study(study.file, model.schema.reading, study.folder, newest=True)
+    left = week.new.coupons.left
+    assert file.coupons_left == left
+    asked = PlanOrder(left, deadline=ORDER["deadline"])
+    as_the_log = model.advise(file, asked, episodes=STUDIES)
+    more = model.advise(replace(file, coupons_left=left - 1), asked, episodes=STUDIES)
+    for notes in (as_the_log.sheet.notes, as_the_log.outlook.notes):
+        assert "evidence.fewer_left" not in [each.code for each in notes]
+    for notes in (more.sheet.notes, more.outlook.notes):
+        assert "evidence.fewer_left" in [each.code for each in notes]
+    assert f"by the study's log {left - 1} are left" in str(more.sheet)
+    assert file.as_of(study.day(1).isoformat()).coupons_left is None
+
+
+def test_plans_refuse_files_that_are_older_than_the_log(running, tmp_path) -> None:
+    study, week = running
+    model = load(StudyFolder(study.folder).model_of(week.week))
+    lines = study.file.read_text().splitlines()
+    old, other = tmp_path / "old.csv", tmp_path / "other.csv"
+    old.write_text("\n".join(lines[: len(lines) * 3 // 4]) + "\n")
+    other.write_text("\n".join(lines[: len(lines) // 3]) + "\n")
+    for file, code in ((old, "week.older_file"), (other, "week.another_study")):
+        with pytest.raises(SettingError) as refused:
+            read_running_study(file, model.schema.reading, study.folder, newest=True)
+        assert refused.value.code == code
+        assert len(read_running_study(file, model.schema.reading, study.folder)), "to look at it is allowed"
 
 
 def test_another_order_is_another_answer(running) -> None:

@@ -223,7 +223,7 @@ def report_command(
         spend=spend, interviews_per_week=interviews_per_week, population=population,
     )  # fmt: skip
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
-    study = read_running_study(file, fitted.schema.reading, study_of(model))
+    study = read_running_study(file, fitted.schema.reading, study_of(model), newest=True)
     with shown_progress() as progress:
         fitted.report(
             study, people, order,

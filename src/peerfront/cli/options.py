@@ -315,7 +315,8 @@ def people_in(
     if left_column:
         raise SettingError("forecast_options.of_a_list")
     assert file is not None, "one of the two is there"
-    return read_running_study(file, replace(model.schema.reading, sheet=sheet or ""), study_of(folder))
+    reading = replace(model.schema.reading, sheet=sheet or "")
+    return read_running_study(file, reading, study_of(folder), newest=True)
 
 
 def kept_in(out: Path | None) -> Text:

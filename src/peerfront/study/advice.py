@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Progress, note, part_of, silent
+from peerfront.foundation.messages import Message, Progress, n_coupons, note, part_of, silent, warning
 from peerfront.gfp.backup import Array
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
@@ -62,6 +62,11 @@ def advise(
     asked, made_with, fit = replace(order, rounds_left=horizon.rounds), fit, expected_by(fit, order)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)
     sheet = plan_coupons(made_with, standing.waiting, asked, coming, given)
+    against: tuple[Message, ...] = ()
+    if standing.coupons_left is not None and order.budget > standing.coupons_left:
+        against = (warning("evidence.fewer_left", budget=n_coupons(order.budget), left=standing.coupons_left),)
+    first = int(sheet.certificate is None)  # why there is nothing to give out
+    sheet = replace(sheet, notes=(*sheet.notes[:first], *against, *sheet.notes[first:]))
     in_time = float(times.cdf(horizon.days, standing.valid_days))
     task = task_of(fit, standing.waiting, asked)
     nobody_comes = task.nothing_because and not standing.coupons_open
@@ -72,6 +77,7 @@ def advise(
         fit, standing, times, task, horizon, sheet.allocation,
         choices=_choices(fit, task, coming), studies=studies, progress=part_of(progress, 0.3, 1.0),
     )  # fmt: skip
+    outlook = replace(outlook, notes=(*against, *outlook.notes))
     return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)
 
 
