@@ -34,14 +34,14 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 DEMO := results/demo
-ORDER := --budget 60 --deadline 2024-07-31 --target 560
+ORDER := --budget 60 --deadline 2024-07-31 --target 555
 TODAY := 2024-04-29
 
 demo: $(VENV)/installed
 	@rm -rf $(DEMO)
 	@$(BIN)/peerfront example --out $(DEMO)
 	@$(BIN)/peerfront check $(DEMO)/study.csv --valid-days 30 --out $(DEMO)/checked
-	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --as-of $(TODAY) --out $(DEMO)/model --budget 60 --rounds 6 --people 40
+	@$(BIN)/peerfront fit $(DEMO)/study.csv --schema $(DEMO)/checked/schema.toml --as-of $(TODAY) --out $(DEMO)/model --budget 60 --rounds 6 --people 41
 	@$(BIN)/peerfront plan $(DEMO)/model --study-file $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/sheet.csv
 	@$(BIN)/peerfront forecast $(DEMO)/model --study-file $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/forecast
 	@$(BIN)/peerfront report $(DEMO)/model $(DEMO)/study.csv --as-of $(TODAY) $(ORDER) --out $(DEMO)/report.html

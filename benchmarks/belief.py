@@ -372,7 +372,7 @@ def endgames(studies: int, histories: int) -> None:
             rest = ", ".join(f"{how}: {share:.0%}" for how, share in shares.items())
             held = np.mean(results[name, "held"])
             print(
-                f"{mean:.3f} {name}: knowing {best:.1f}; of it {rest}; +- {2 * error:.0%}; band held {held:.0%}",
+                f"{mean:.3f} {name}: knowing {best:.1f}; of it {rest}; ± {2 * error:.0%}; band held {held:.0%}",
                 flush=True,
             )
 
@@ -421,7 +421,7 @@ def studies(number: int, workers: int, names: list[str]) -> None:
             lead = plan - own
             error = 2 * lead.std(ddof=1) / np.sqrt(len(lead))
             shown = f"{rule} (tuned)" if rule == tuned else rule
-            leads.append(f"{shown} {own.mean():.0f} ({lead.mean() / own.mean():+.0%} +- {error / own.mean():.0%})")
+            leads.append(f"{shown} {own.mean():.0f} ({lead.mean() / own.mean():+.0%} ± {error / own.mean():.0%})")
         print(f"{name}: plan {plan.mean():.0f}; {best}{'; '.join(leads)}; 80% band held {held:.0%}", flush=True)
 
 
@@ -487,7 +487,7 @@ def tables(path: Path) -> None:
             lead, error = (given - without).mean(), (given - without).std(ddof=1) / np.sqrt(len(later))
             print(
                 f"{name}, first {first} of {len(counts)}: {without.mean():.3f}, with the others {given.mean():.3f}, "
-                f"{lead:+.3f} +- {2 * error:.3f}",
+                f"{lead:+.3f} ± {2 * error:.3f}",
                 flush=True,
             )
 

@@ -26,7 +26,18 @@ THRESHOLDS = {  # good rules, for comparison
     "boom_bust": ((0.5, 8), (0.5, 8), (0.7, 8), (0.7, 8)),
     "icpsr22140": ((0.8, 12), (0.9, 12), (0.97, 8), (0.995, 8)),
 }
-COLUMNS = ("tightest", "+-", "price", "clairvoyant", "+-", "threshold", "+-", "table s", "each s", "by trees %")
+COLUMNS = (
+    "tightest",
+    "s.e.",
+    "price",
+    "clairvoyant",
+    "s.e.",
+    "threshold",
+    "s.e.",
+    "table s",
+    "each s",
+    "by trees %",
+)
 ERRORS = [1, 4, 6]
 
 

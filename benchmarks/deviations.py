@@ -55,7 +55,7 @@ def rewards(runs: Sequence[Trajectories]) -> list[float]:
 
 
 def show(name: str, values: Sequence[Sequence[float]], against: Sequence[Sequence[float]] | None = None) -> None:
-    """Print means over draws with standard errors, and the paired differences."""
+    """Print means over draws with standard errors in brackets, and the paired differences."""
     table = np.array(values)
     print(f"  {name:44}", "  ".join(_mean(column) for column in table.T), end="")
     if against is not None:
@@ -64,7 +64,7 @@ def show(name: str, values: Sequence[Sequence[float]], against: Sequence[Sequenc
 
 
 def _mean(values: Rewards, form: str = ".1f") -> str:
-    return f"{values.mean():{form}} ± {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
+    return f"{values.mean():{form}} ({values.std(ddof=1) / np.sqrt(len(values)):.2f})"
 
 
 def zero_spend() -> None:

@@ -94,7 +94,7 @@ def main() -> None:
         for draw in range(*chosen.draws):
             rows.append(measured(Study(chosen.world, draw, rules, discount, chosen.episodes)))
             print(f"  {draw}: " + ", ".join(f"{what} {earned:.2f}" for what, earned in rows[-1].items()), flush=True)
-        print(f"\n| discount {discount:g} | earned | above what was returned before |\n| --- | ---: | ---: |")
+        print(f"\n| discount {discount:g} | earned (s.e.) | above what was returned before |\n| --- | ---: | ---: |")
         before = np.array([row["blind: returned before"] for row in rows])
         for what in rows[0]:
             print(_line(what, np.array([row[what] for row in rows]), before), flush=True)
@@ -103,7 +103,7 @@ def main() -> None:
 def _line(what: str, earned: NDArray[np.float64], before: NDArray[np.float64]) -> str:
     gaps = earned - before
     spread = [each.std(ddof=1) / np.sqrt(len(each)) if len(each) > 1 else float("nan") for each in (earned, gaps)]
-    return f"| {what} | {earned.mean():.2f} ± {spread[0]:.2f} | {gaps.mean():+.2f} ± {spread[1]:.2f} |"
+    return f"| {what} | {earned.mean():.2f} ({spread[0]:.2f}) | {gaps.mean():+.2f} ({spread[1]:.2f}) |"
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def main() -> None:
     chances, weights = drawn_chances(planner.stories, waiting.covariates)
     errors = relative_errors(chances, weights)
     chance = float((weights @ chances).mean())
-    print(f"{people} people; chance of use {chance:.2f}, compared with the others +- {np.median(errors):.0%}")
+    print(f"{people} people; chance of use {chance:.2f}, compared with the others known to {np.median(errors):.0%}")
     for cap in (1, 3):
         for budget in (order.budget // 4, order.budget // 2, order.budget):
             rules = Rules(budget, people, fit.rules.rounds, cap)

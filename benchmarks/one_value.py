@@ -143,7 +143,7 @@ def main(studies: int) -> None:
                     rng = np.random.default_rng(number)
                     best = known[ROUNDS, number, BUDGET, PEOPLE]
                     came = play(truth, prior, several, powers, means, values, studies, rng, mixed, updates)
-                    shares.append(f"{came.mean() / best:.1%} +- {2 * came.std() / studies**0.5 / best:.1%}")
+                    shares.append(f"{came.mean() / best:.1%} ± {2 * came.std() / studies**0.5 / best:.1%}")
                 how = "half get 3, half 1 first; updated" if mixed else "updated" if updates else "not updated"
                 print(f"{mean:.3f} {name}, {how}: {', '.join(shares)} ({', '.join(tables)})", flush=True)
 

@@ -47,7 +47,7 @@ def compare(name: str, pairs: Pairs) -> None:
     )
     gain = found[:, 1] - found[:, 0]
     plain, private = found.mean(axis=0)
-    print(f"| {name} | {len(pairs)} | {plain:.3f} | {private:.3f} | {gain.mean():+.3f} ± {gain.std(ddof=1):.3f} |")
+    print(f"| {name} | {len(pairs)} | {plain:.3f} | {private:.3f} | {gain.mean():+.3f} ({gain.std(ddof=1):.3f}) |")
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     folder = parser.parse_args().data
     histories = {name: study(folder / name, fields) for name, fields in STUDIES.items()}
-    print("\n| study | pairs | plain | private | difference ± between splits |\n| --- | ---: | ---: | ---: | ---: |")
+    print("\n| study | pairs | plain | private | difference (between splits) |\n| --- | ---: | ---: | ---: | ---: |")
     for name, history in histories.items():
         compare(name, Pairs.of(history))
     for people in MADE_UP:

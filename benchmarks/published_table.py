@@ -50,7 +50,7 @@ def lines(table: pd.DataFrame, episodes: pd.DataFrame) -> list[str]:
     """The cells of Table 1 as Markdown, one line each, and how many are reproduced."""
     cells = table[(table["world"] == PUBLISHED) & table["policy"].isin(IN_TABLE_1)]
     text = [
-        "| cell | paper | ours | between trainings | difference in errors | chance |",
+        "| cell | paper (standard error) | ours | between trainings | difference in errors | chance |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for _, cell in cells.iterrows():
@@ -60,8 +60,8 @@ def lines(table: pd.DataFrame, episodes: pd.DataFrame) -> list[str]:
         far = f"**{far}**" if abs(cell["difference_in_errors"]) > REPRODUCED_WITHIN else far
         name = f"{cell['method']}, {cell['metric'].replace('_', ' ')} at {cell['discount']:g}"
         spread = "" if pd.isna(cell["spread"]) else f"{cell['spread']:.1f}"
-        paper = f"{cell['paper']:.1f} ± {cell['paper_error']:.1f}"
-        text.append(f"| {name} | {paper} | {cell['mean']:.1f} ± {cell['error']:.1f} | {spread} | {far} | {luck:.0%} |")
+        paper = f"{cell['paper']:.1f} ({cell['paper_error']:.1f})"
+        text.append(f"| {name} | {paper} | {cell['mean']:.1f} ({cell['error']:.1f}) | {spread} | {far} | {luck:.0%} |")
     within = (cells["difference_in_errors"].abs() <= REPRODUCED_WITHIN).sum()
     return [*text, "", f"{within} of {len(cells)} cells are within {REPRODUCED_WITHIN:g} standard errors."]
 

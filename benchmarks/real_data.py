@@ -64,10 +64,10 @@ def main() -> None:
         base = model.candidates[0]
         for candidate in model.candidates:
             gain = candidate.held_out - base.held_out
-            error = gain.std(ddof=1) * np.sqrt(len(gain))
+            margin = 1.96 * gain.std(ddof=1) * np.sqrt(len(gain))
             print(
                 f"  {candidate.label!s:45} held-out {candidate.held_out.sum():9.1f}  "
-                f"above Poisson {gain.sum():+6.1f} +- {error:.1f}"
+                f"above Poisson {gain.sum():+6.1f} ± {margin:.1f}"
             )
         print(f"  chosen: {model.reason}")
         for family in ("poisson", model.family):

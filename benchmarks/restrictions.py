@@ -68,7 +68,7 @@ def main() -> None:
             limits.append((f"random {chance:g}", RestrictedPlanner(planner, (), chance)))
             limits.append((f"random {chance:g}, at least 1 each", RestrictedPlanner(one_each, (), chance)))
         free = rollout(world, planner, RULES, luck).total_recruits
-        print(f"{name}: the plan {free.mean():.1f} +- {2 * free.std(ddof=1) / np.sqrt(len(free)):.1f}", flush=True)
+        print(f"{name}: the plan {free.mean():.1f} ± {2 * free.std(ddof=1) / np.sqrt(len(free)):.1f}", flush=True)
         rows.append((name, "the plan", free.mean(), 0.0, 0.0))
         for what, policy in limits:
             start = time.perf_counter()
@@ -76,7 +76,7 @@ def main() -> None:
             error = lost.std(ddof=1) / np.sqrt(len(lost))
             rows.append((name, what, free.mean() - lost.mean(), lost.mean(), error))
             print(
-                f"  {what}: costs {lost.mean():.1f} +- {2 * error:.1f} ({time.perf_counter() - start:.0f} s)",
+                f"  {what}: costs {lost.mean():.1f} ± {2 * error:.1f} ({time.perf_counter() - start:.0f} s)",
                 flush=True,
             )
             if options.out is not None:

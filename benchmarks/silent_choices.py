@@ -135,7 +135,7 @@ def targets() -> None:
             error = gaps.std(ddof=1) / np.sqrt(len(gaps))
             print(
                 f"targets, discount {discount:g}, every {every}: {rewards.mean():.2f} "
-                f"({gaps.mean():+.2f} ± {error:.2f} above every 25)",
+                f"({gaps.mean():+.2f} above every 25, standard error {error:.2f})",
                 flush=True,
             )
 

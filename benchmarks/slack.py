@@ -142,8 +142,8 @@ def report(name: str, rows: Array, judged: str) -> None:
     lost = 1.0 - (ahead.sum() - best.sum()) / (price.sum() - best.sum())
     print(
         f"{name} (n = {len(rows)}): optimum {best.mean():.3f}, price bound {price.mean():.3f} (slack "
-        f"{price.sum() / best.sum() - 1:.2%}), {judged} {ahead.mean():.3f} +- "
-        f"{np.sqrt(np.square(error).sum()) / len(rows):.3f} (slack {ahead.sum() / best.sum() - 1:.2%}); "
+        f"{price.sum() / best.sum() - 1:.2%}), {judged} {ahead.mean():.3f} (standard error "
+        f"{np.sqrt(np.square(error).sum()) / len(rows):.3f}, slack {ahead.sum() / best.sum() - 1:.2%}); "
         f"{lost:.0%} of the slack removed; below the optimum: {(ahead < best - 1e-9).sum()}, by more than 3 standard "
         f"errors: {((z < -3) & (ahead < best - 1e-6)).sum()}; price bound below: {(price < best - 1e-9).sum()}",
         flush=True,

@@ -73,12 +73,12 @@ WALKS = {
     "file to sheet": (
         "example --out example",
         "check example/study.csv --out checked",
-        "fit example/study.csv --schema checked/schema.toml --out model --budget 60 --people 40",
+        "fit example/study.csv --schema checked/schema.toml --out model --budget 60 --people 41",
         "plan model example/frontier.csv --budget 60 --out sheet.csv",
     ),
     "week": (
         "example --out example",
-        "week example/study.csv --folder running --budget 60 --deadline 2024-07-31 --target 560 --valid-days 30"
+        "week example/study.csv --folder running --budget 60 --deadline 2024-07-31 --target 555 --valid-days 30"
         " --date 2024-04-29",
     ),
     "gfp in compare": ("compare --world icpsr22140 --policy gfp --discount 0.9 --episodes 20 --budget 30 --workers 1",),

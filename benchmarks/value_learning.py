@@ -203,7 +203,7 @@ def _tables(chosen: argparse.Namespace, names: Sequence[str], store: Path) -> No
             expected = np.mean([promise for _, promise, _ in part])
             seconds = np.mean([taken for _, _, taken in part])
             print(
-                f"| {variant} | {mean:.2f} | {gaps.mean():+.2f} ± {error:.2f} | {expected:.2f} "
+                f"| {variant} | {mean:.2f} | {gaps.mean():+.2f} ({error:.2f}) | {expected:.2f} "
                 f"| {expected - mean:+.2f} | {seconds:.0f} |",
                 flush=True,
             )

@@ -141,7 +141,7 @@ def main() -> None:
         for way in ("week", "once", "constant", "threshold"):
             gap = own["week"] - own[way]
             error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
-            print(f"  {way:10} {own[way].mean():6.1f} recruits; week above it {gap.mean():+.1f} +- {error:.1f}")
+            print(f"  {way:10} {own[way].mean():6.1f} recruits; week above it {gap.mean():+.1f} (s.e. {error:.1f})")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python docs/run_tutorial.py     # a minute or two; then look at `git diff docs README.md`
 
 Progress bars go to standard error and are left out. Of a sheet the first rows are shown. The picture of the forecast,
-and what README.md and index.md tell of this study, come from the same run: their parts between `<!-- NAME -->` and
-`<!-- end -->`.
+and what README.md, index.md and how-to/world-like-your-study.md tell of this study, come from the same run: their parts
+between `<!-- NAME -->` and `<!-- end -->`.
 """
 
 import os
@@ -20,7 +20,8 @@ from pathlib import Path
 import pandas as pd
 
 PAGE = Path(__file__).with_name("tutorial.md")
-OTHERS = (PAGE.with_name("index.md"), PAGE.parents[1] / "README.md")
+WORLD_PAGE = PAGE.parent / "how-to" / "world-like-your-study.md"
+OTHERS = (PAGE.with_name("index.md"), PAGE.parents[1] / "README.md", WORLD_PAGE)
 BLOCK = re.compile(r"```console\n\$ (?P<command>.*)\n(?P<printed>(?:.*\n)*?)```")
 PART = re.compile(r"<!-- (?P<name>[a-z]+) -->\n(?:.*\n)*?<!-- end -->")
 WIDTH = 100  # characters of the window the commands believe to have
@@ -73,8 +74,26 @@ def parts_of_run(folder: Path, page: str) -> dict[str, str]:
     return {
         "headline": headline,
         "rivals": "\n".join(table),
-        "below": f"```text\n{below.strip()}\n```",
+        "below": _shown(below),
     }
+
+
+def parts_of_world(folder: Path) -> dict[str, str]:
+    """What the commands of world-like-your-study.md print with the study of the run."""
+    (compare,) = re.findall(
+        r"^peerfront compare (?:.*\\\n)*.*", WORLD_PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    named = "study:file=example/study.csv"
+    world = printed_by(f"peerfront worlds {named}", folder)
+    compared = printed_by(compare.replace("\\\n", " ").replace("study:file=study.csv", named), folder)
+    return {
+        "world": _shown(world[world.index("Fields (") : world.index("Settings, written")]),
+        "compared": _shown(compared[compared.index("Recruits in") :]),
+    }
+
+
+def _shown(text: str) -> str:
+    return f"```text\n{text.strip()}\n```"
 
 
 def main() -> None:
@@ -84,7 +103,7 @@ def main() -> None:
             lambda block: f"```console\n$ {block['command']}\n{printed_by(block['command'], folder)}```",
             PAGE.read_text(encoding="utf-8"),
         )
-        parts = parts_of_run(folder, page)
+        parts = parts_of_run(folder, page) | parts_of_world(folder)
         shutil.copy(folder / "forecast" / "forecast.png", PAGE.parent / "images" / "forecast.png")
     PAGE.write_text(page, encoding="utf-8")
     for other in OTHERS:

@@ -16,7 +16,7 @@ SMALL = ("--world", "bridge", "--policy", "constant", "--episodes", "2", "--disc
 COMMANDS = {
     "check": ("check", "nowhere.csv"),
     "convert": ("convert", "nowhere.csv", "--to", "rdsat"),
-    "example": ("example", "--people", "30"),
+    "example": ("example", "--people", "40"),
     "fit": FIT,
     "plan": ("plan", "nowhere", "frontier.csv", "--budget", "9"),
     "forecast": ("forecast", "nowhere", "frontier.csv", "--budget", "9"),

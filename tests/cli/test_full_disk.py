@@ -13,7 +13,7 @@ from study.small_advice import a_fit, study_csv
 COMMANDS = {
     "check": ("check", "study.csv", "--out", "out"),
     "convert": ("convert", "study.csv", "--to", "rdsat", "--out", "study.rdsat"),
-    "example": ("example", "--out", "out", "--people", "30"),
+    "example": ("example", "--out", "out", "--people", "40"),
     "plan": ("plan", "model", "frontier.csv", "--budget", "9", "--out", "sheet.csv"),
     "forecast": ("forecast", "model", "frontier.csv", "--budget", "9", "--episodes", "20", "--out", "out"),
     "report": ("report", "model", "study.csv", "--episodes", "20", "--out", "report.html"),

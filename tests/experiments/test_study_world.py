@@ -72,7 +72,7 @@ def test_policies_are_compared_in_it(demo_file) -> None:
 def test_the_commands(demo_file, tmp_path, monkeypatch, capsys) -> None:
     code, out, _ = run_command(tmp_path, monkeypatch, capsys, "worlds", "study:file=study.csv", columns=400)
     assert code == 0
-    assert "Probability that a recruit inherits a field, ± standard error:" in out
+    assert "Probability that a recruit inherits a field, with 95% intervals:" in out
     arguments = ("simulate", "--world", "study:file=study.csv", "--policy", "constant", "--budget", 12)
     code, out, _ = run_command(tmp_path, monkeypatch, capsys, *arguments, columns=120)
     assert code == 0

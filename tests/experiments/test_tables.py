@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from scipy.stats import t as student
 
 from experiments.small import SMALL
 from peerfront.cli.research import terminal_table
@@ -68,7 +69,8 @@ def test_figures_are_made(finished) -> None:
 def test_tables_for_people() -> None:
     results = run_comparison(dataclasses.replace(SMALL, worlds=("bridge",)))
     means = mean_tables(results)
-    assert [str(table.title) for table in means] == ["Discounted reward in bridge", "Recruits in bridge"]
+    titles = ["Discounted reward in bridge, 95% intervals", "Recruits in bridge, 95% intervals"]
+    assert [str(table.title) for table in means] == titles
     assert list(map(str, means[0].headings)) == ["policy", "discount 0.9", "discount 1"]
     (table,) = difference_tables(results, "constant:coupons=2")
     assert [row[0] for row in table.rows] == ["random_split", *SMALL.policies[2:]]
@@ -88,6 +90,9 @@ def test_tables_for_people() -> None:
     )
     assert difference_tables(lonely) == []
     assert "±" not in str(mean_tables(lonely)[0].rows[0][1])
+    row = results.table.iloc[0]
+    margin = student.ppf(0.975, row["episodes"] - 1) * row["standard_error"]  # one draw: over episodes
+    assert means[0].rows[0][1] == f"{row['mean']:.1f} ± {margin:.1f}"
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))
     assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(run_comparison(capped))
 

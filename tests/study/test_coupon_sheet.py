@@ -175,7 +175,7 @@ def test_alternatives_and_the_flat_part() -> None:
     values = sheet.curve.set_index("spend")["value"]
     half = sheet.spend // 2
     assert f"half, {half}: {values[sheet.spend] - values[half]:.2f} recruits fewer" in text
-    assert f"all that may be given, {30}:" in text
+    assert ", 30: " in text, "all that may be given, here also a quarter more"
     assert "it says nothing about errors of the model itself" in text
 
 
@@ -276,7 +276,8 @@ def test_a_large_file_is_planned_by_price_and_by_kinds(monkeypatch) -> None:
     assert exact.gap is None
     assert "common price" not in in_detail(exact)
     assert sheet.gap is not None
-    assert sheet.promised >= 0.995 * exact.promised
+    assert sheet.gap < 0.02
+    assert sheet.promised >= (1.0 - sheet.gap) * exact.promised, "it loses no more than it says"
     assert "common price of a coupon, because the file is large: at most" in in_detail(sheet)
     assert int(sheet.table["coupons"].sum()) == sheet.spend in sheet.curve["spend"].to_numpy()
     assert sheet.table["expected_now"].sum() + sheet.table["expected_later"].sum() == pytest.approx(

@@ -2,6 +2,7 @@
 
 import ast
 import pickle
+import re
 import string
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from peerfront.data.read.read_settings import FORMATS, PRESETS, ROLES
 from peerfront.data.read.recognition import suggested_columns
 from peerfront.experiments.policies import POLICIES
 from peerfront.foundation.errors import DataFileError, InfeasibleAllocation, PeerfrontError, SettingError, UnknownName
-from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity, note, warning
+from peerfront.foundation.messages import Lines, Measured, Message, Remedies, Remedy, Severity, note, warning
 from peerfront.simulation.catalog import WORLDS
 from peerfront.words.language import Medium, Text, catalogue, joined, marked, say, say_n, speaking, warn
 from peerfront.words.messages import sentences, text_of
@@ -46,6 +47,26 @@ def uses_of_codes() -> list[tuple[str, str, set[str] | None]]:
 
 def values_in(sentence: str) -> set[str]:
     return {name.partition(".")[0].partition("[")[0] for _, name, _, _ in string.Formatter().parse(sentence) if name}
+
+
+def test_a_measured_number_shows_its_95_percent_margin() -> None:
+    shown = say("{gain:+.1f}, {share:.0%}", gain=Measured.of(2.0, 0.1), share=Measured(0.3, 0.062))
+    assert str(shown) == "+2.0 ± 0.2, 30% ± 6%"
+    assert f"{Measured.of(79.4, 1.3, 2.09):.1f}" == "79.4 ± 2.7"
+    assert f"{Measured(5.0, 0.001):.1f}" == "5.0 ± 0.1", "no interval of zero width"
+    assert f"{Measured(0.5, 0.001):.0%}" == "50% ± 1%"
+    assert f"{Measured(5.0, float('nan')):.1f}" == f"{Measured(5.0, 0.0):.1f}" == "5.0"
+
+
+def test_nothing_else_writes_plus_minus() -> None:
+    sign = r"(±|\+/?-|&plusmn;|&#177;|\\u00b1|\\xb1|\\pm)"
+    beside_a_number = re.compile(rf"\}}\s*{sign}|{sign}\s*[{{0-9]|{sign}.*standard error|standard error.*{sign}")
+    files = [path for room in ("words", "cli", "web") for path in sorted((SOURCE / room).rglob("*"))]
+    texts = {path: path.read_text("utf-8") for path in files if path.suffix in (".py", ".toml", ".j2", ".html", ".js")}
+    assert len(texts) > 100
+    found = [f"{path.name}: {line}" for path, text in texts.items() for line in text.splitlines()]
+    assert not [line for line in found if beside_a_number.search(line)], "use Measured"
+    assert beside_a_number.search('say("{mean:.1f} +- {error:.1f}")')
 
 
 def test_sentences_name_the_values_that_their_codes_have() -> None:

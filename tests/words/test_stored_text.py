@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.foundation.messages import Measured, Message, Remedy, Severity
 from peerfront.study.reasons import Reason, ReasonCode
 from peerfront.words.language import joined, percent, say, say_n, warn
 from peerfront.words.stored_text import as_data, from_data, reason_as_text, reason_from_text
@@ -18,6 +18,7 @@ def test_sentences_survive_json() -> None:
         warn("Give {coupons} to {share}.", coupons=coupons, share=percent(0.3)),
         joined([say("One."), message], "; "),
         say("Set {remedy} ({number:.1f}).", remedy=Remedy("valid_days", 60), number=np.float64(2.5)),
+        say("{gain:+.1f} recruits", gain=Measured(2.0, 0.3)),
         message,
     ):
         again = from_data(json.loads(json.dumps(as_data(text))))

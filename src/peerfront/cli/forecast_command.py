@@ -6,18 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import (
-    claim,
-    heading_of,
-    number,
-    order_of,
-    output,
-    people_in,
-    schema_in,
-    shown_progress,
-    study_in,
-    text,
-)
+from peerfront.cli.options import claim, number, order_of, output, people_in, schema_in, shown_progress, study_in, text
 from peerfront.cli.screen import show_result, show_written, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
@@ -67,12 +56,7 @@ def forecast_command(
     from peerfront.words.result_files import FORECAST_FILES, write_forecast
 
     claim(context, out, FORECAST_FILES, overwrite=overwrite, inputs=(model, frontier, study_file))
-    order = order_of(
-        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
-        rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, strata=strata,
-        randomise=randomise, population=population, acquaintances=acquaintances, deadline=deadline or "",
-        target=target, interviews_per_week=interviews_per_week, seed=seed, spend=spend,
-    )  # fmt: skip
+    order = order_of(context, already=None)
     fitted = load(model)
     people = people_in(model, fitted, frontier, study_file, sheet, left_column)
     with shown_progress() as progress:
@@ -209,21 +193,15 @@ def report_command(
 
     if decisions is not None and not outcome:
         raise SettingError("report.needs_outcome", decisions=Remedy("decisions"), outcome=Remedy("outcome"))
-    heading = heading_of(study_name, date, round)
+    heading = options.heading_of(study_name, date, round)
     claim(
         context, out, overwrite=overwrite, inputs=(model, file, frontier, forecast_before, backtest, decisions),
         make_folder=False,
     )  # fmt: skip
     fitted = load(model)
-    order = order_of(
-        fitted.fit.rules.budget if budget is None else budget,
-        max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap, rounds_left=rounds_left,
-        reserve=reserve, response=response, at_least=at_least, learn=learn,
-        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed, deadline=deadline or "", target=target,
-        spend=spend, interviews_per_week=interviews_per_week, population=population,
-    )  # fmt: skip
+    order = order_of(context, budget=fitted.fit.rules.budget if budget is None else budget)
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
-    study = read_running_study(file, fitted.schema.reading, study_of(model))
+    study = read_running_study(file, fitted.schema.reading, study_of(model), newest=True)
     with shown_progress() as progress:
         fitted.report(
             study, people, order,

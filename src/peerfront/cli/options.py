@@ -5,6 +5,7 @@ An option that may be left out is None then; its help says what holds instead.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -215,26 +216,21 @@ def heading_of(study: str | None, date: str | None, number: Any) -> "Heading":
     return Heading(study or "", calendar_date.today().isoformat() if date is None else date, number)
 
 
-def order_of(
-    budget: Any,
-    *,
-    at_least: list[str] | None = None,
-    learn: bool = False,
-    learn_share: float | None = None,
-    strata: str | None = None,
-    population: list[str] | None = None,
-    **limits: Any,
-) -> "PlanOrder":
-    """What was ordered on the command line; `PlanOrder` checks it. `limits` are its fields by name."""
+def order_of(context: typer.Context, **instead: Any) -> "PlanOrder":
+    """What was ordered: options named as the fields of `PlanOrder`, which checks them; `instead` replaces some."""
     from peerfront.study.orders import AUTO, PlanOrder
 
+    given = {**context.params, **instead}
+    order = {each.name: given[each.name] for each in fields(PlanOrder) if each.name in given}
     return PlanOrder(
-        budget,
-        at_least=tuple(at_least or ()),
-        learn=AUTO if learn and learn_share is None else learn_share,
-        strata=() if strata is None else (strata,),
-        population=tuple(population or ()),
-        **limits,
+        **order
+        | {
+            "at_least": tuple(given["at_least"] or ()),
+            "learn": AUTO if given.get("learn") and given["learn_share"] is None else given.get("learn_share"),
+            "strata": () if given["strata"] is None else (given["strata"],),
+            "population": tuple(given["population"] or ()),
+            "deadline": given["deadline"] or "",
+        }
     )
 
 
@@ -315,7 +311,8 @@ def people_in(
     if left_column:
         raise SettingError("forecast_options.of_a_list")
     assert file is not None, "one of the two is there"
-    return read_running_study(file, replace(model.schema.reading, sheet=sheet or ""), study_of(folder))
+    reading = replace(model.schema.reading, sheet=sheet or "")
+    return read_running_study(file, reading, study_of(folder), newest=True)
 
 
 def kept_in(out: Path | None) -> Text:

@@ -6,18 +6,7 @@ from typing import Annotated
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import (
-    claim,
-    heading_of,
-    number,
-    order_of,
-    output,
-    people_in,
-    schema_in,
-    shown_progress,
-    study_in,
-    text,
-)
+from peerfront.cli.options import claim, number, order_of, output, people_in, schema_in, shown_progress, study_in, text
 from peerfront.cli.screen import show, show_result, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.words.language import Text, say
@@ -166,7 +155,7 @@ def plan_command(
     files = out or []
     if overwrite and not files:
         raise SettingError("commands.overwrite_needs_out")
-    heading = heading_of(study, date, round)
+    heading = options.heading_of(study, date, round)
     headed = False
     if files:
         from peerfront.study.coupon_sheet import CSV, sheet_kind
@@ -184,13 +173,7 @@ def plan_command(
     from peerfront.study.model import load
     from peerfront.words.sheet import people_table
 
-    order = order_of(
-        budget, max_per_person=max_per_person, min_per_person=min_per_person, round_cap=round_cap,
-        rounds_left=rounds_left, reserve=reserve, response=response, at_least=at_least, learn=learn,
-        learn_share=learn_share, strata=strata, randomise=randomise, seed=seed,
-        population=population, already=already if population else None, acquaintances=acquaintances, spend=spend,
-        deadline=deadline or "", target=target, interviews_per_week=interviews_per_week,
-    )  # fmt: skip
+    order = order_of(context, already=already if population else None)
     fitted = load(model)
     people = people_in(model, fitted, frontier, study_file, sheet, left_column)
     with shown_progress() as progress:

@@ -125,8 +125,9 @@ def _show(result: "WeekResult", *, details: bool) -> None:
             text = marked(line)
             indent = len(text) - len(text.lstrip()) + (2 if section.title else 0)
             screen.print(Padding(cell(text.strip()), (0, 0, 0, indent)))
-        if section.key == THIS_WEEK and result.plan is not None and len(result.plan.table):
-            show_result([people_table(result.plan.table, details=details)], [])
+        table = None if section.key != THIS_WEEK or result.plan is None else result.plan.table
+        if table is not None and len(table) and (details or table["coupons"].any()):
+            show_result([people_table(table, details=details)], [])
     show("")
     show(log_line(result))
     if result.plan is None:

@@ -78,6 +78,8 @@ class Study:
     """Whether something that came after `day` was left out (`as_of`)."""
     listed: NDArray[np.bool_] | None = None
     """[people], whether they were on a sheet of the study's log, or came after the last one. None without a log."""
+    coupons_left: int | None = None
+    """Coupons left to give out on the study's day by its log; None without one, or on an earlier day."""
 
     def __len__(self) -> int:
         return len(self.ids)

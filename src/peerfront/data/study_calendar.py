@@ -313,6 +313,7 @@ def _cut(study: "Study", day: float, there: Mask, not_yet: Mask) -> "Study":
         problems=tuple(problem for problem in study.problems if problem.row is None or problem.row in kept),
         day=day,
         cut=True,
+        coupons_left=None,
     )
 
 

@@ -25,7 +25,7 @@ from peerfront.baselines.simple_rules import (
     tune_threshold,
 )
 from peerfront.foundation.errors import SettingError, UnknownName
-from peerfront.foundation.messages import Message, in_english, note
+from peerfront.foundation.messages import Measured, Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
     MOST_SEED,
@@ -273,12 +273,11 @@ def _reported(learned: "LearnedPlanner", name: str) -> Policy:
             name=name,
             method=report.method,
             rule=learned.rule.name,
-            more=planner.behind,
-            error=planner.behind_error,
+            more=Measured.of(planner.behind, planner.behind_error),
         )
         return Renamed(learned.rule, in_english(rule_name))
-    earns, error = report.simulated, report.simulated_error
-    planner_name = note("prepared_policy.planner", name=name, method=report.method, earns=earns, error=error)
+    earns = Measured.of(report.simulated, report.simulated_error)
+    planner_name = note("prepared_policy.planner", name=name, method=report.method, earns=earns)
     return replace(learned.planner, name=in_english(planner_name))
 
 

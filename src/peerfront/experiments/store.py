@@ -48,7 +48,6 @@ _CANNOT_CHANGE_RESULTS = (
     "foundation/files.py",
     "foundation/pictures.py",
     "foundation/locks.py",
-    "simulation/demo_study.py",
     "study/",
     "web/",
     "words/",

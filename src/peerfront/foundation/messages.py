@@ -2,7 +2,7 @@
 
 Rooms below `words` never write sentences. They say `Message("files.missing", path=path)`, or raise an error with that
 code, and `words/messages/*.toml` holds the English sentence of each code, `words/locale` the others. Arguments are
-numbers, names, text as people typed it, other messages, remedies, or lists of those.
+numbers (`Measured` if they have a margin), names, text as people typed it, other messages, remedies, or lists of those.
 """
 
 import sys
@@ -33,6 +33,30 @@ class Remedy:
 
     def __str__(self) -> str:
         return str(import_module("peerfront.words.messages").remedy_text(self))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number and its margin: half the width of its 95% interval. In sentences and tables: 2.4 ± 0.3.
+
+    This is the only place that writes ±. A margin that would be rounded to 0 is shown as 1 in the last decimal; one
+    that is not known (NaN), or exactly 0, is left out.
+    """
+
+    number: float
+    margin: float
+
+    @classmethod
+    def of(cls, number: float, standard_error: float, errors: float = 1.96) -> "Measured":
+        """From a standard error; where few runs are behind it, `errors` is Student's t."""
+        return cls(number, errors * standard_error)
+
+    def __format__(self, form: str) -> str:
+        shown = f"{self.number:{form}}"
+        if not self.margin > 0.0:
+            return shown
+        least = 10.0 ** -int(form[-2]) * (0.01 if form.endswith("%") else 1.0)
+        return f"{shown} ± {max(self.margin, least):{form.lstrip('+')}}"
 
 
 @dataclass(frozen=True)

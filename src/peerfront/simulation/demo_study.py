@@ -1,8 +1,10 @@
 """A made-up study to try the program on. Nobody in it exists.
 
 It is drawn like the paper's simulated world (Section 5.1), with five named fields instead of seventeen: people recruit
-as many as they can, up to three coupons, and recruits often resemble their recruiter. New seeds join when a wave is
-small. The last wave has taken part and has no coupons yet: these people are the frontier.
+as many as they can, up to three coupons, and recruits often resemble their recruiter. Each brings about one, so that
+waves neither explode nor die out, and new seeds join when a wave is small: nobody who was recruited is left out, and
+the file is a fair sample of its world. The last wave has taken part and has no coupons yet: these people are the
+frontier.
 """
 
 from dataclasses import dataclass
@@ -36,11 +38,11 @@ _WEIGHTS = {
     "housing": (-0.3, 0.1, 0.6),
     "acquaintances": (-0.9, 0.0, 0.9),
 }
-_MEAN_RECRUITS = 1.25  # that people would bring with unlimited coupons
+_MEAN_RECRUITS = 0.92  # of seeds with unlimited coupons; after a few waves, with three coupons, just under 1
 _COUPONS = 3  # per person
-_SEEDS = 12
-_SMALL_WAVE = 10  # people: seeds join smaller waves
-_LARGEST_WAVE = 40  # people: larger waves are cut, as a study can only interview few in a week
+_SEEDS = 20
+_SMALL_WAVE = 20  # people: new seeds join smaller waves
+_NEW_SEEDS = 15
 _MISSING_SHARE = 0.02  # of answers
 _MOST_PEOPLE = 100_000  # waves are small, so more would take minutes
 _FIRST_DAY = "2024-01-08"
@@ -104,14 +106,13 @@ def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
         if waits:
             break
         referrals = world.refer(wave, np.full(len(wave), _COUPONS))
-        kept = np.sort(rng.permutation(len(referrals.parent))[:_LARGEST_WAVE])
         # A recruit came with one of the recruiter's coupons: the first, the second, ... as they come.
         place = np.arange(len(referrals.parent)) - np.searchsorted(referrals.parent, referrals.parent)
-        came_with = [_code(ids[referrals.parent[i]], int(place[i])) for i in kept]
+        came_with = [_code(ids[i], n) for i, n in zip(referrals.parent.tolist(), place.tolist(), strict=True)]
         number += 1
-        wave = referrals.next_crowd.where(np.isin(np.arange(len(referrals.parent)), kept))
+        wave = referrals.next_crowd
         if len(wave) < _SMALL_WAVE:
-            joined = _seeds(world, seed, number, _SMALL_WAVE)
+            joined = _seeds(world, seed, number, _NEW_SEEDS)
             wave = Crowd(
                 np.zeros(len(wave) + len(joined), dtype=np.int64),
                 np.concatenate([wave.keys, joined.keys]),

@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 from peerfront.foundation.counts import poisson_log_pmf, poisson_log_survival, poisson_survival
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Measured, Message, note
 from peerfront.foundation.randomness import Luck, named_generator
 from peerfront.foundation.settings import among, at_least, check_fields, mean_rate, optional, spread
 from peerfront.problem import BranchingWorld, History
@@ -198,9 +198,7 @@ class StudyWorld(BranchingWorld):
         pairs = self.inheritance
         names, unknown = np.array(pairs.schema.names), np.isnan(pairs.estimates)
         fields = [
-            note("study_world_fact.field_without_error", name=name, chance=chance)
-            if np.isnan(error)
-            else note("study_world_fact.field", name=name, chance=chance, error=error)
+            note("study_world_fact.field", name=name, chance=Measured.of(chance, error))
             for name, chance, error in zip(names.tolist(), pairs.probabilities, pairs.standard_errors, strict=True)
         ]
         facts = [note("study_world_fact.mean_capacity", mean=self.mean_rate)]

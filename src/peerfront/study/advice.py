@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.study import Study
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Progress, note, part_of, silent
+from peerfront.foundation.messages import Message, Progress, n_coupons, note, part_of, silent, warning
 from peerfront.gfp.backup import Array
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
@@ -66,6 +66,11 @@ def advise(
     asked, made_with, fit = replace(order, rounds_left=horizon.rounds), fit, expected_by(fit, order)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)
     sheet = plan_coupons(made_with, standing.waiting, asked, coming, given)
+    against: tuple[Message, ...] = ()
+    if standing.coupons_left is not None and order.budget > standing.coupons_left:
+        against = (warning("evidence.fewer_left", budget=n_coupons(order.budget), left=standing.coupons_left),)
+    first = int(sheet.certificate is None)  # why there is nothing to give out
+    sheet = replace(sheet, notes=(*sheet.notes[:first], *against, *sheet.notes[first:]))
     in_time = float(times.cdf(horizon.days, standing.valid_days))
     task = task_of(fit, standing.waiting, asked)
     nobody_comes = task.nothing_because and not standing.coupons_open
@@ -76,7 +81,8 @@ def advise(
         fit, standing, times, task, horizon, sheet.allocation,
         choices=_choices(fit, task, coming), studies=studies, progress=part_of(progress, 0.3, 1.0),
     )  # fmt: skip
-    outlook = replace(outlook, signs=_signs(made_with, standing, times, study, outlook))
+    signs = _signs(made_with, standing, times, study, outlook)
+    outlook = replace(outlook, signs=signs, notes=(*against, *outlook.notes))
     return Advice(replace(sheet, outlook=outlook), outlook, standing, horizon, in_time)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from peerfront.foundation.covariates import Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Remedy, n_coupons, note
+from peerfront.foundation.messages import Measured, Message, Remedy, n_coupons, note
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.backup import Array, Tables
 from peerfront.gfp.blocks import greedy_at_in_blocks, majorants, rises, whole_blocks, worth_of_kinds
@@ -406,6 +406,6 @@ def _learning_notes(worths: tuple[DesignWorth, ...], design: Design | None) -> l
     values = {"most": design.with_most, "coupons": design.most, "others": design.people - design.with_most}
     notes = [note("learning.drawn", **values, fewest=n_coupons(design.fewest))]
     if plain is not None:
-        price = {"now": plain.now - own.now, "gain": own.gain, "error": 2 * own.gain_error}
-        notes.append(note("learning.worth", **price, sure=own.sure, without=plain.sure))
+        gain = Measured.of(own.gain, own.gain_error)
+        notes.append(note("learning.worth", now=plain.now - own.now, gain=gain, sure=own.sure, without=plain.sure))
     return notes

@@ -11,7 +11,7 @@ import pandas as pd
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
 from peerfront.foundation.covariates import Codes, kinds_of
-from peerfront.foundation.messages import Message, Remedy, n_coupons, note, warning
+from peerfront.foundation.messages import Measured, Message, Remedy, n_coupons, note, warning
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.stored import FEWEST, rounded_count
 from peerfront.gfp.learning import ValueReport
@@ -338,4 +338,5 @@ def rule_against_plans(report: ValueReport) -> Message | None:
         return None
     if plans.behind < CLEARLY * plans.behind_error or plans.behind < _AS_GOOD * kept.earned:
         return note("fits.rule_as_good")
-    return warning("fits.rule_better", recruits=plans.behind, error=2 * plans.behind_error, effort=Remedy("effort", 2))
+    behind = Measured.of(plans.behind, plans.behind_error)
+    return warning("fits.rule_better", recruits=behind, effort=Remedy("effort", 2))

@@ -96,7 +96,13 @@ def horizon_of(fit: Fit, today: date | None, valid_days: float, order: PlanOrder
         return Horizon(days, _WEEK, generation, rounds, False, today + timedelta(days=days))
     until = date.fromisoformat(order.deadline)
     days = (until - today).days
-    if not 1 <= days <= MOST_DAYS:
+    if days < 1:
+        raise SettingError(
+            "week.deadline_passed",
+            deadline=until.isoformat(), today=today.isoformat(),
+            later=Remedy("deadline", "DATE"), earlier=Remedy("as_of", "DATE"),
+        )  # fmt: skip
+    if days > MOST_DAYS:
         raise SettingError("outlook.deadline", until=until.isoformat(), today=today.isoformat(), most=MOST_DAYS)
     return Horizon(days, _WEEK, generation, rounds_until(days, generation, rounds), False, until, True)
 

@@ -149,7 +149,6 @@ def study_report(
     `before` is an earlier forecast by date, `backtest` a back-test of this study: the calendar shows both.
     """
     settings = settings or ReportSettings()
-    order.check_study_goes_on()
     if schema.schema != fit.schema:
         raise DataFileError("report.another_schema", file=study.source)
     schema.check_columns(study)
@@ -160,7 +159,9 @@ def study_report(
     standing, times, by_rounds_because = standing_today(fit, seen, schema)
     if frontier is not None:
         standing, times = Standing.by_rounds(frontier, len(study)), AT_ONCE
-    if len(people):
+    if not standing.coupons_open:
+        order.check_study_goes_on()
+    if len(people) or standing.coupons_open:
         progress(0.0, note("report.planning"))
         advice = advise(
             fit, standing, order, times, seen, studies=settings.episodes, progress=part_of(progress, 0.0, 0.7),

@@ -62,6 +62,8 @@ class Standing:
     """Interviews in each whole week so far, the last week last; none without dates."""
     notes: tuple[Message, ...] = ()
     """What is assumed about it."""
+    coupons_left: int | None = None
+    """Coupons left to give out, where the study's log says."""
 
     def __post_init__(self) -> None:
         if len(self.seen) != len(self.holders):
@@ -158,6 +160,7 @@ def standing_of(study: Study, schema: StudySchema, times: ReturnTimes) -> Standi
         trees_waiting=trees_waiting,
         weeks=interviews_by_week(study),
         notes=assumed_days(study),
+        coupons_left=study.coupons_left,
     )
 
 
@@ -187,7 +190,8 @@ def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standin
     if study.day is None or undated or not study.settings.open_by_dates:
         no_dates = study.day is None or undated
         why = undated or note("week.no_dates") if no_dates else note("week.open_by_schema")
-        return Standing.by_rounds(frontier_of(study, schema), len(study)), AT_ONCE, why
+        standing = Standing.by_rounds(frontier_of(study, schema), len(study))
+        return replace(standing, coupons_left=study.coupons_left), AT_ONCE, why
     times = times_of(fit, study)
     return standing_of(study, schema, times), times, None
 

@@ -4,7 +4,6 @@
 order gives the same week: it is read from the folder, not planned again.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.read.dates import EPOCH, date_text
+from peerfront.data.read.dates import EPOCH
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
@@ -34,8 +33,11 @@ from peerfront.study.week_changes import (
     CouponsLeft,
     HandedOut,
     changes_since,
+    check_newest,
     coupons_left,
+    digest_of,
     handed_out,
+    last_date_of,
     people_of_week,
     snapshot,
     with_hand_outs,
@@ -150,7 +152,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     if order.valid_days is not None:
         reading = replace(reading, valid_days=order.valid_days)
     study = read_study(file, reading)
-    last_date = "" if study.day is None else date_text(study.day, study.numbered_days)
+    last_date = last_date_of(study)
     study = with_hand_outs(study, kept)
     schema = guess_schema(study).schema if written is None else replace(written, reading=reading)
     day = _day_of(study, request.day)
@@ -158,7 +160,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     in_file = len(study)
     if study.day is not None:
         study = study.as_of(day)
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    digest = digest_of(file)
     if last is not None:
         result = _read_again(kept, last, day, digest, order)
         if result is not None:
@@ -167,7 +169,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     done = changes = None
     if last is not None and before is not None:
         done, changes = handed_out(last.decisions, before, study), changes_since(before, study)
-        _check_file(kept, study.source, digest, last_date, changes, len(before))
+        check_newest(kept, study.source, digest, last_date, changes, len(before))
     coupons = coupons_left(kept, study, order.budget)
     left = coupons.left
     if last is None and request.model is not None:
@@ -283,30 +285,6 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
     if order != WeekOrder.from_log(last.facts["order"]):
         raise SettingError("week.from_another_order", day=last.day, undo=undo)
     return _result(kept, None)
-
-
-def _check_file(kept: StudyFolder, file: str, digest: str, last_date: str, changes: Changes, before: int) -> None:
-    """Refuse a file that is older than the last week's, or that is another study's."""
-    *earlier, last = kept.weeks
-    undo = Remedy("undo", True)
-    if digest != last.facts["digest"]:
-        for week in earlier:
-            if week.facts["digest"] == digest:
-                raise SettingError("week.file_of_week", file=file, number=week.number, day=week.day, undo=undo)
-    if 2 * len(changes.lost) > before:
-        raise SettingError(
-            "week.another_study",
-            file=file,
-            lost=len(changes.lost),
-            before=before,
-            day=last.day,
-            folder=Remedy("folder", "FOLDER"),
-        )
-    is_older = last_date < last.facts.get("last_date", "") and not changes.people and not changes.issued
-    if is_older and (changes.lost or changes.fewer_coupons):
-        raise SettingError(
-            "week.older_file", file=file, last=last_date, day=last.day, before=last.facts["last_date"], undo=undo
-        )
 
 
 def _notes(order: WeekOrder, plan: WeekPlan, *, is_asked: bool) -> list[Message]:

@@ -1,5 +1,6 @@
 """Compare a study's file with earlier weeks: what changed, what was handed out, who waits, which coupons are left."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from peerfront.data.read.dates import EPOCH
+from peerfront.data.read.dates import EPOCH, date_text
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study
@@ -118,13 +119,56 @@ def handed_out(decisions: Sequence[Mapping[str, Any]], before: pd.DataFrame, stu
     return HandedOut(table, unplanned, study.settings.coupons_each is not None)
 
 
-def read_running_study(file: Path | str, settings: ReadSettings, *folders: Path) -> Study:
-    """Read a study's file, and when coupons were handed out from the log in its usual folder or one of `folders`."""
+def read_running_study(file: Path | str, settings: ReadSettings, *folders: Path, newest: bool = False) -> Study:
+    """Read a study's file, and when coupons were handed out from the log in its usual folder or one of `folders`.
+
+    `newest` refuses a file that is older than the log, as `week` does.
+    """
     study = read_study(file, settings)
     for folder in (folder_beside(Path(file)), *folders):
         if (folder / LOG).is_file():
-            return with_hand_outs(study, StudyFolder(folder))
+            kept = StudyFolder(folder)
+            if newest and kept.last is not None:
+                before, last_date = people_of_week(kept, kept.last), last_date_of(study)
+                check_newest(
+                    kept, study.source, digest_of(Path(file)), last_date, changes_since(before, study), len(before)
+                )
+            return with_hand_outs(study, kept)
     return study
+
+
+def last_date_of(study: Study) -> str:
+    """The last date of a file; empty without dates."""
+    return "" if study.day is None else date_text(study.day, study.numbered_days)
+
+
+def digest_of(file: Path) -> str:
+    """A checksum of a file, by which the log knows it again."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def check_newest(kept: StudyFolder, file: str, digest: str, last_date: str, changes: Changes, before: int) -> None:
+    """Refuse a file that is older than the last week's, or that is another study's; `before` are the people there."""
+    *earlier, last = kept.weeks
+    undo = Remedy("undo", True)
+    if digest != last.facts["digest"]:
+        for week in earlier:
+            if week.facts["digest"] == digest:
+                raise SettingError("week.file_of_week", file=file, number=week.number, day=week.day, undo=undo)
+    if 2 * len(changes.lost) > before:
+        raise SettingError(
+            "week.another_study",
+            file=file,
+            lost=len(changes.lost),
+            before=before,
+            day=last.day,
+            folder=Remedy("folder", "FOLDER"),
+        )
+    is_older = last_date < last.facts.get("last_date", "") and not changes.people and not changes.issued
+    if is_older and (changes.lost or changes.fewer_coupons):
+        raise SettingError(
+            "week.older_file", file=file, last=last_date, day=last.day, before=last.facts["last_date"], undo=undo
+        )
 
 
 def with_hand_outs(study: Study, kept: StudyFolder) -> Study:
@@ -144,7 +188,8 @@ def with_hand_outs(study: Study, kept: StudyFolder) -> Study:
     if weeks:
         on_sheets = [str(entry["person"]) for week in kept.weeks for entry in week.decisions]
         listed = np.isin(study.ids, np.array(on_sheets, dtype=object)) | ~np.isin(study.ids, weeks[-1][1]["id"])
-        study = replace(study, listed=listed)
+        left = int(kept.weeks[-1].facts["order"]["budget"]) - _handed_out_in_all(kept, study)
+        study = replace(study, listed=listed, coupons_left=max(left, 0))
     without: dict[str, float] = {}
     had: set[str] = set()
     for day, people in weeks:
@@ -176,9 +221,7 @@ class CouponsLeft:
 
 def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
     """Count the coupons left since the first week; refuse a file by which more were handed out than there were."""
-    begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
-    of_missing = _coupons_of_missing(kept, study)
-    used = int(study.issued.sum()) + of_missing - begun
+    of_missing, used = _coupons_of_missing(kept, study), _handed_out_in_all(kept, study)
     if used > budget and of_missing:
         raise SettingError(
             "week.too_many_and_missing",
@@ -187,6 +230,12 @@ def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
     if used > budget:
         raise SettingError("week.too_many_handed_out", used=used, budget=budget, remedy=Remedy("more_coupons"))
     return CouponsLeft(budget - used, budget, of_missing)
+
+
+def _handed_out_in_all(kept: StudyFolder, study: Study) -> int:
+    """Coupons handed out since the first week, with those of people who are no longer in the file."""
+    begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
+    return int(study.issued.sum()) + _coupons_of_missing(kept, study) - int(begun)
 
 
 def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:

@@ -1,6 +1,6 @@
 """Comparisons in words: tables for a terminal, a notebook and Markdown, and curves like the paper's figure.
 
-The curves show cumulative reward (above) and cumulative recruits (below) by round, with bands of +-1 standard error.
+The curves show cumulative reward (above) and cumulative recruits (below) by round, with bands of 95%.
 """
 
 import math
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from peerfront.experiments.comparison import Comparison
 from peerfront.experiments.results import Results, Run, estimate
 from peerfront.foundation.files import write_bytes, write_text
+from peerfront.foundation.messages import Measured
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.shown import visible
 from peerfront.words.language import Text, joined, say, say_n
@@ -36,13 +37,13 @@ def mean_tables(results: Results) -> list[ResultTable]:
     means, tables = results.table, []
     for world in results.worlds:
         titles = {
-            "discounted_reward": say("Discounted reward in {world}", world=world),
-            "recruits": say("Recruits in {world}", world=world),
+            "discounted_reward": say("Discounted reward in {world}, 95% intervals", world=world),
+            "recruits": say("Recruits in {world}, 95% intervals", world=world),
         }
         for metric, title in titles.items():
             part = means[(means["world"] == world) & (means["metric"] == metric)]
             cells = {
-                (row["policy"], row["discount"]): _number(row["mean"], row["standard_error"])
+                (row["policy"], row["discount"]): f"{Measured(row['mean'], row['high'] - row['mean']):.1f}"
                 for _, row in part.iterrows()
             }
             names = results.policies
@@ -86,10 +87,6 @@ def _table(
     return ResultTable(title, headings, tuple(rows))
 
 
-def _number(mean: float, error: float) -> str:
-    return f"{mean:.1f}" if math.isnan(error) else f"{mean:.1f} ± {error:.1f}"
-
-
 def _interval(row: pd.Series) -> str:
     if math.isnan(row["low"]):
         return f"{row['mean']:+.1f}"
@@ -100,7 +97,7 @@ def _bound_cells(bounds: pd.DataFrame, world: str) -> list[tuple[float, str]]:
     cells = []
     for discount, part in bounds[bounds["world"] == world].groupby("discount", sort=False):
         mean = estimate(part["bound"].to_numpy(dtype=float), part["draw"].to_numpy())
-        cells.append((float(str(discount)), _number(mean.mean, mean.standard_error)))
+        cells.append((float(str(discount)), f"{Measured(mean.mean, mean.high - mean.mean):.1f}"))
     return cells
 
 
@@ -132,10 +129,10 @@ def write_report(results: Results, folder: Path, against: str | None = None) -> 
 def markdown_report(results: Results, against: str | None = None) -> str:
     """The comparison in Markdown: its conditions, the means, and the paired differences."""
     comparison = results.comparison
-    errors = say("Means ± standard errors over episodes of this one draw.")
+    intervals = say("Means with 95% intervals over episodes of this one draw.")
     if (draws := len(comparison.draws)) > 1:
-        errors = say("Means ± standard errors; with {n} draws these come from the spread between draws.", n=draws)
-    lines = [f"# {say('Comparison')}", "", str(_conditions(comparison)), str(errors)]
+        intervals = say("Means with 95% intervals, from the spread between {n} draws.", n=draws)
+    lines = [f"# {say('Comparison')}", "", str(_conditions(comparison)), str(intervals)]
     if results.bounds is not None:
         lines += [
             "",
@@ -196,12 +193,10 @@ def curves(results: Results, world: str, only: Collection[str] | None = None) ->
             own = [run for run in runs if run.policy == policy and run.discount == discount]
             style = {"color": COLOURS[p % len(COLOURS)], "linestyle": STYLES[p % len(STYLES)]}
             for row, weight in enumerate((discount, 1.0)):
-                mean, error = _cumulative(own, weight, last)
+                mean, low, high = _cumulative(own, weight, last)
                 rounds = np.arange(last + 1)
                 axes[row, column].plot(rounds, mean, label=policy, linewidth=1.8, **style)
-                axes[row, column].fill_between(
-                    rounds, mean - error, mean + error, color=style["color"], alpha=0.2, linewidth=0
-                )
+                axes[row, column].fill_between(rounds, low, high, color=style["color"], alpha=0.2, linewidth=0)
         axes[0, column].set_title(str(say("discount {discount:g}", discount=discount)))
         axes[1, column].set_xlabel(str(say("rounds played")))
     for axis in axes.flat:
@@ -211,14 +206,14 @@ def curves(results: Results, world: str, only: Collection[str] | None = None) ->
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes[0, 0].set_ylabel(str(say("discounted reward so far")))
     axes[1, 0].set_ylabel(str(say("recruits so far")))
-    figure.suptitle(str(say("{world}: mean ± 1 standard error", world=world)))
+    figure.suptitle(str(say("{world}: means with 95% intervals", world=world)))
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(policies), 5), frameon=False)
     return figure
 
 
-def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and standard error of the sum over the first t rounds, t = 0 .. last; constant after an episode's end."""
+def _cumulative(runs: list[Run], discount: float, last: int) -> NDArray[np.float64]:
+    """Mean and 95% interval of the sum over the first t rounds, [3, last + 1]; constant after an episode's end."""
     parts, draws = [], []
     for run in runs:
         recruits = run.trajectories.recruits
@@ -228,4 +223,4 @@ def _cumulative(runs: list[Run], discount: float, last: int) -> tuple[NDArray[np
         draws.append(np.full(len(recruits), run.draw))
     so_far, clusters = np.concatenate(parts), np.concatenate(draws)
     means = [estimate(so_far[:, t], clusters) for t in range(last + 1)]
-    return np.array([e.mean for e in means]), np.nan_to_num(np.array([e.standard_error for e in means]))
+    return np.array([[e.mean for e in means], [e.low for e in means], [e.high for e in means]])

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from peerfront.estimates.estimators import RDS_II
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Measured, Remedy
 from peerfront.foundation.shown import visible
 from peerfront.study.design_results import (
     FEW_STUDIES,
@@ -61,10 +62,10 @@ def _rule_line(row: Mapping[Any, Any], first: "pd.Series[Any]") -> Text:
         return say("{rule_and_recruits}; no valid estimate in any study.", rule_and_recruits=recruits)
     missing = row["studies"] - row["estimated"]
     off = say(
-        "{rule_and_recruits}; the advised estimate is off by {rmse:.3f} (bias {bias:+.3f} +- {error:.3f}), and its 95% "
+        "{rule_and_recruits}; the advised estimate is off by {rmse:.3f} (bias {bias:+.3f}, 95%), and its 95% "
         "intervals hold the truth in {coverage} of {estimated:.0f} studies.",
-        rule_and_recruits=recruits, rmse=row["rmse"], bias=row["bias"], error=2 * row["bias_error"],
-        coverage=percent(row["coverage"]), estimated=row["estimated"],
+        rule_and_recruits=recruits, rmse=row["rmse"], coverage=percent(row["coverage"]), estimated=row["estimated"],
+        bias=Measured.of(row["bias"], row["bias_error"], stdtrit(row["estimated"] - 1, 0.975)),
     )  # fmt: skip
     without = say(
         "No valid estimate in {missing:.0f} of {studies:.0f} studies.", missing=missing, studies=row["studies"]
@@ -180,12 +181,12 @@ def design_figure(design: "Design", *, narrow: bool = False) -> "Figure":
         if len(plain):
             axis.plot(row["recruits"], plain.iloc[0]["rmse"], marker, color=_GREY, fillstyle="none", markersize=8)
         spread = row["rmse"] / np.sqrt(2.0 * max(row["estimated"], 1.0))
-        reach = 0.0 if np.isnan(row["recruits_error"]) else 2.0 * row["recruits_error"]
+        reach = 0.0 if np.isnan(row["recruits_error"]) else 1.96 * row["recruits_error"]
         is_best = row["rule"] == best
         name = visible(str(row["rule"]), 60)
         label = say("{rule} (use this)", rule=name) if is_best else name
         axis.errorbar(
-            row["recruits"], row["rmse"], yerr=2.0 * spread, xerr=reach, fmt=marker, color=colour,
+            row["recruits"], row["rmse"], yerr=1.96 * spread, xerr=reach, fmt=marker, color=colour,
             markersize=11 if is_best else 8, capsize=2, linewidth=1.0,
             markeredgecolor="black" if is_best else colour, markeredgewidth=2.0 if is_best else 1.0,
             label=f"{label}{'' if fine[row['rule']] else ' *'}",
@@ -197,7 +198,7 @@ def design_figure(design: "Design", *, narrow: bool = False) -> "Figure":
     axis.grid(alpha=0.3)
     legend = [
         say("filled: the estimate that is advised; hollow: plain RDS-II"),
-        say("* its estimate is too far off, or missing in some studies; whiskers: chance in the simulation"),
+        say("* its estimate is too far off, or missing in some studies; whiskers: 95% intervals"),
     ]
     figure.legend(
         loc="outside lower center", ncols=1 if narrow else 2, frameon=False, fontsize=8 if narrow else 9,

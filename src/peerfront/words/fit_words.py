@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from peerfront.foundation.messages import Measured
 from peerfront.foundation.stored import FEWEST
 from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
@@ -137,7 +138,7 @@ def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
         if row["observed"] is None:
             seen = {"hardly any": say("hardly any"), "nearly all": say("nearly all")}[row["by"]]
         else:
-            seen = say("{share:.0%} +- {error:.0%}", share=row["observed"], error=(row["high"] - row["low"]) / 2)
+            seen = say("{share:.0%}", share=Measured(row["observed"], (row["high"] - row["low"]) / 2))
         values = {"number": ordinal(row["coupon"]), "seen": seen, "predicted": percent(row["predicted"])}
         outside = row["observed"] is not None and not row["low"] <= row["predicted"] <= row["high"]
         lines.append(
@@ -149,9 +150,9 @@ def _use(rows: list[dict[str, Any]], so_far: bool) -> list[Text]:
         return []
     listed = joined(lines, "; ")
     return [
-        say("Coupons used so far: {listed}.", listed=listed)
+        say("Coupons used so far, with 95% intervals: {listed}.", listed=listed)
         if so_far
-        else say("Coupons used: {listed}.", listed=listed)
+        else say("Coupons used, with 95% intervals: {listed}.", listed=listed)
     ]
 
 
@@ -247,12 +248,16 @@ def _certainty(rows: list[dict[str, Any]]) -> list[Text]:
 
     if n <= 2 * _GROUP:
         return [
-            say("An average over everybody is known to about +- {all}; what one person will do is not.", all=reach(n))
+            say(
+                "An average over everybody is known to within {all} (19 times out of 20); what one person will do is "
+                "not.",
+                all=reach(n),
+            )
         ]
     return [
         say(
-            "An average over everybody is known to about +- {all}, over a group of {group} to +- {of_group}; what one "
-            "person will do is not.",
+            "An average over everybody is known to within {all} (19 times out of 20), over a group of {group} to "
+            "within {of_group}; what one person will do is not.",
             all=reach(n),
             group=_GROUP,
             of_group=reach(_GROUP),
@@ -292,13 +297,11 @@ def _plans(fit: Fit) -> list[Text]:
 
 def _played(value: Mapping[str, Any]) -> Text:
     """The results of plans in simulations."""
-    values = {"plans": value["plans"], "error": 2 * value["error"], "rule": value["rule"]}
+    values = {"plans": Measured.of(value["plans"], value["error"]), "rule": value["rule"]}
     if value["rule"] is None:
-        line = say("In simulations plans bring {plans:.1f} +- {error:.1f} recruits.", **values)
+        line = say("In simulations plans bring {plans:.1f} recruits (95%).", **values)
     else:
-        line = say(
-            "In simulations plans bring {plans:.1f} +- {error:.1f} recruits, the best simple rule {rule:.1f}.", **values
-        )
+        line = say("In simulations plans bring {plans:.1f} recruits (95%), the best simple rule {rule:.1f}.", **values)
     off = abs(value["promised"] - value["simulated"]) / max(value["simulated"], 1e-9)
     if off < _PROMISE_OFF:
         return line

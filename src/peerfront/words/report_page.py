@@ -148,7 +148,7 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
         "lines": sheet_lines(sheet, every_warning=True)
         if with_ids
         else _published_lines(sheet, plan, natural=report.natural),
-        "numbers": plan.numbers,
+        "numbers": plan.numbers if len(report.people) else (),
         "fields": list(plan.fields.items()),
         "rows": _handed_out(sheet) if with_ids else [],
     }

@@ -10,19 +10,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from matplotlib.figure import Figure
 
 from peerfront.experiments.reproduction import DESCRIBED, PAPER_METHODS, PUBLISHED, PUBLISHED_GFP, Part, Reproduction
-from peerfront.experiments.reproduction_tables import (
-    EPISODES,
-    published_results,
-    reproduction_findings,
-    reproduction_table,
-)
+from peerfront.experiments.reproduction_tables import published_results, reproduction_findings, reproduction_table
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import program
 from peerfront.foundation.files import write_bytes, write_text
 from peerfront.foundation.pictures import COLOURS, STYLES, new_figure, rendered
 from peerfront.words.comparison_words import curves
 from peerfront.words.language import Text, say, speaker
-from peerfront.words.reproduction_words import Answer, answers, blocks, latex_table, markdown_text
+from peerfront.words.reproduction_words import Answer, answers, blocks, latex_table, markdown_text, what_intervals_are
 
 _SHOWN = (*PAPER_METHODS.values(), PUBLISHED_GFP, "gfp", "threshold")
 """Policies in the figures: the paper's five, ours, and the one to beat."""
@@ -148,12 +143,8 @@ def _report_words(reproduction: Reproduction) -> dict[str, Text]:
         ),
         "results": say("What came out"),
         "runs": say("What was run"),
-        "errors": say(
-            "Every method meets the same people with the same luck, so that differences are paired. “±” is a standard "
-            "error: over episodes where there is one draw, between draws or trainings where there are several. The "
-            "paper reports {episodes} episodes of one draw.",
-            episodes=EPISODES,
-        ),
+        "paired": say("Every method meets the same people with the same luck, so that differences are paired."),
+        "intervals": what_intervals_are(),
         "figure": say("discounted reward above, recruits below, one column for each discount"),
         "times": say("Where the time went"),
         "method": say("method"),

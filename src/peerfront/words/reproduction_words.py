@@ -3,8 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
+from scipy.special import stdtrit
 
 from peerfront.experiments.reproduction import PUBLISHED
 from peerfront.experiments.reproduction_tables import (
@@ -17,8 +19,11 @@ from peerfront.experiments.reproduction_tables import (
     Difference,
     ReproductionFindings,
 )
+from peerfront.foundation.messages import Measured
 from peerfront.words.comparison_words import markdown_table
 from peerfront.words.language import Text, joined, say
+
+_PAPER_ERRORS = float(stdtrit(EPISODES - 1, 0.975))  # standard errors to either side of a 95% interval
 
 # Questions and answers -------------------------------------------------------------------------------------------
 
@@ -175,12 +180,13 @@ def _lines(table: pd.DataFrame) -> list[Line]:
         in_paper = bool(part["paper"].notna().any())
         if in_paper:
             name = say("{method}: the paper", method=method)
-            lines.append(("paper", [name, *(_cell(c["paper"], c["paper_error"]) for c in cells)]))
+            lines.append(
+                ("paper", [name, *(_cell(Measured.of(c["paper"], c["paper_error"], _PAPER_ERRORS)) for c in cells)])
+            )
             if (part["world"] == PUBLISHED).all():
                 name = say("{method}: ours, {episodes} episodes", method=method, episodes=EPISODES)
-                short = [_cell(c[f"mean_{EPISODES}"], c[f"error_{EPISODES}"]) for c in cells]
-                lines.append(("short", [name, *short]))
-        lines.append(("own", [str(method), *(_cell(c["mean"], c["error"]) for c in cells)]))
+                lines.append(("short", [name, *(_own(c, f"_{EPISODES}") for c in cells)]))
+        lines.append(("own", [str(method), *(_own(c) for c in cells)]))
         if part["spread"].notna().any():
             name = say("standard deviation between {n} trainings", n=int(part["trainings"].max()))
             lines.append(("spread", [name, *("" if pd.isna(c["spread"]) else f"{c['spread']:.1f}" for c in cells)]))
@@ -191,16 +197,28 @@ def _lines(table: pd.DataFrame) -> list[Line]:
     return lines
 
 
-def _cell(mean: float, error: float) -> str:
-    if pd.isna(mean):
-        return ""
-    return f"{mean:.1f}" if pd.isna(error) else f"{mean:.1f} ± {error:.1f}"
+def _own(row: "pd.Series[Any]", which: str = "") -> str:
+    return _cell(Measured(row[f"mean{which}"], row[f"high{which}"] - row[f"mean{which}"]))
+
+
+def _cell(number: Measured) -> str:
+    return "" if pd.isna(number.number) else f"{number:.1f}"
+
+
+def what_intervals_are() -> Text:
+    """What ± means in the tables."""
+    return say(
+        "“±” is a 95% interval: over episodes where there is one draw, between draws or trainings where there are "
+        "several. The paper's are made from its standard errors over {episodes} episodes of one draw.",
+        episodes=EPISODES,
+    )
 
 
 def markdown_text(table: pd.DataFrame, discounts: Sequence[float], listed: list[Answer]) -> str:
     """Answers and tables in Markdown."""
     lines = [f"# {say('Generative Frontier Planning, reproduced')}", ""]
     lines += [f"- **{each.question}** {each.answer}" for each in listed]
+    lines += ["", str(what_intervals_are())]
     header = ["", *(f"{discount:g}" for discount in discounts)]
     for title, block in blocks(table):
         lines += ["", f"## {title}", "", markdown_table(header, [cells for _, cells in block])]
@@ -210,6 +228,7 @@ def markdown_text(table: pd.DataFrame, discounts: Sequence[float], listed: list[
 def latex_table(table: pd.DataFrame, discounts: Sequence[float]) -> str:
     """The tables in LaTeX (booktabs)."""
     text = [
+        f"% {what_intervals_are()}",
         r"\begin{tabular}{l" + "r" * len(discounts) + "}",
         r"\toprule",
         " & ".join(["", *(f"$\\gamma = {discount:g}$" for discount in discounts)]) + r" \\",

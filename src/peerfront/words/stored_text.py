@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity
+from peerfront.foundation.messages import Lines, Measured, Message, Remedies, Remedy, Severity
 from peerfront.words.language import Text, joined
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ def as_data(value: Any) -> Any:
         return {"code": value.code, "arguments": _each(value.arguments), "severity": value.severity.value}
     if isinstance(value, Remedy):
         return {"setting": value.setting, "value": as_data(value.value)}
+    if isinstance(value, Measured):
+        return {"number": value.number, "margin": value.margin}
     if isinstance(value, Text):
         severity = value.severity.value if value.severity else None
         return {"sentence": value.sentence, "values": _each(value.values), "many": value.many, "severity": severity}
@@ -46,6 +48,8 @@ def from_data(data: Any) -> Any:
         return Lines(from_data(each) for each in data["lines"])
     if "code" in data:
         return Message(data["code"], _again(data["arguments"]), Severity(data["severity"]))
+    if "margin" in data:
+        return Measured(**data)
     if "setting" in data:
         return Remedy(data["setting"], from_data(data["value"]))
     severity = Severity(data["severity"]) if data["severity"] else None

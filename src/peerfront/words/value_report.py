@@ -1,5 +1,6 @@
 """The report of a learned value, in words."""
 
+from peerfront.foundation.messages import Measured
 from peerfront.gfp.learning import Candidate, ValueReport
 from peerfront.words.language import Text, say
 
@@ -24,16 +25,15 @@ def value_report_lines(report: ValueReport) -> list[Text]:
             error=report.embedding_error,
         ),
         say(
-            "first frontiers: V promises {promised:.1f}, simulation gives {simulated:.1f} +- {error:.1f}",
+            "first frontiers: V promises {promised:.1f}, simulation gives {simulated:.1f} (95%)",
             promised=report.promised,
-            simulated=report.simulated,
-            error=report.simulated_error,
+            simulated=Measured.of(report.simulated, report.simulated_error),
         ),
     ]
     if not report.candidates:
         return lines + [say("{name}: {value:.2f}", name=name, value=value) for name, value in report.history]
     compared = say(
-        "candidates, in {episodes:,} episodes that served neither learning nor tuning:",
+        "candidates, in {episodes:,} episodes that served neither learning nor tuning, with 95% intervals:",
         episodes=report.compared_episodes,
     )
     return [*lines, compared, *map(_candidate_line, report.candidates)]
@@ -45,9 +45,8 @@ def _candidate_line(candidate: Candidate) -> Text:
             "  {name}: {earned:.2f}, the best, so this one is kept", name=candidate.name, earned=candidate.earned
         )
     return say(
-        "  {name}: {earned:.2f} ({behind:.2f} +- {error:.2f} less)",
+        "  {name}: {earned:.2f} ({behind:.2f} less)",
         name=candidate.name,
         earned=candidate.earned,
-        behind=candidate.behind,
-        error=candidate.behind_error,
+        behind=Measured.of(candidate.behind, candidate.behind_error),
     )

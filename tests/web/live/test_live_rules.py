@@ -298,7 +298,7 @@ CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
     ),
     Reason.IMPORT_CONFLICT: (
         lambda study: study.ask(importing(imported("ana"))),
-        "ana takes part already, with another enrolment time than in the file",
+        "ana takes part already, and the file says otherwise about: enrolment time",
     ),
 }
 

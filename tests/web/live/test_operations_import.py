@@ -73,6 +73,16 @@ def test_a_file_is_imported_with_its_tree_and_coupons(database, file) -> None:
 
 
 @pytest.mark.usefixtures("one_database")
+def test_an_older_file_changes_nothing_and_is_named(file) -> None:
+    LiveStudy()
+    assert not [each for each in import_here(file(), "study.csv", None) if each.code == "live_import.missing"]
+    before = _rows()
+    words = import_here(file(ROWS[:3]), "study.csv", None)
+    assert Message("live_import.missing", {"number": 2}) in words
+    assert _rows() == before
+
+
+@pytest.mark.usefixtures("one_database")
 def test_questions_are_made_from_columns_and_sensitive_ones_are_not_for_planning(file) -> None:
     LiveStudy()
     hiv = ("pos", "neg", "neg")

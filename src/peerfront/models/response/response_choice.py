@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Progress, note
+from peerfront.foundation.messages import Measured, Message, Progress, note
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.response_families import STORIES, largest_rate
 from peerfront.models.response.learned_response import LearnedResponse
@@ -85,10 +85,10 @@ class Search:
         gains = best.candidate.held_out - alike.candidate.held_out
         gain = float(gains.sum()), total_error(gains)
         if not clearly(gains, SURE_OF_FIELDS):
-            no_gain = note("fit_reason.everybody_alike", gain=gain[0], error=gain[1])
+            no_gain = note("fit_reason.everybody_alike", gain=Measured.of(*gain))
             return alike, _then(self._why_family(alike), no_gain), gain
         leaner = self.without_idle_fields(best, alike)
-        why = _then(why, note("fit_reason.people_differ", gain=gain[0], error=gain[1]))
+        why = _then(why, note("fit_reason.people_differ", gain=Measured.of(*gain)))
         idle = [name for name in self.schema.names if name not in self.fields_of(leaner)]
         return leaner, _then(why, note("fit_reason.idle_fields", fields=idle)) if idle else why, gain
 
@@ -224,8 +224,8 @@ class Search:
         rival = max(rivals, key=lambda candidate: candidate.score)
         gain = winner.held_out - rival.held_out
         code = "fit_reason.better_family" if gain.sum() >= 0 else "fit_reason.simpler_family"
-        size, error = float(abs(gain.sum())), total_error(gain)
-        return note(code, family=name, gain=size, error=error, rival=FAMILY_NAMES[rival.family])
+        size = Measured.of(float(abs(gain.sum())), total_error(gain))
+        return note(code, family=name, gain=size, rival=FAMILY_NAMES[rival.family])
 
 
 def _then(first: Message, then: Message) -> Message:

@@ -32,7 +32,7 @@ from scipy.special import logsumexp
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Measured, Message, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, check_fields, one_or_more, positive, seed_number
 from peerfront.foundation.time_families import TIME_FAMILIES
@@ -349,5 +349,5 @@ def _choice(
 
 
 def _why(code: str, family: str, rival: str, gains: Array) -> Message:
-    gain, error = float(gains.sum()), total_error(gains)
-    return note(code, family=_AT_START[family], gain=gain, error=error, rival=_NAMES[rival])
+    gain = Measured.of(float(gains.sum()), total_error(gains))
+    return note(code, family=_AT_START[family], gain=gain, rival=_NAMES[rival])

@@ -117,7 +117,8 @@ def plan(choices: Choices, progress: Progress) -> Result:
     with _outputs(made, MODEL, source):
         order, heading = _order(choices), _heading(choices)
         fitted = load(MODEL)
-        people = fitted.frontier(source) if own else read_running_study(source, fitted.schema.reading, Path())
+        reading = fitted.schema.reading
+        people = fitted.frontier(source) if own else read_running_study(source, reading, Path(), newest=True)
         given = _given(choices, ("already", "as_of"))
         sheet = fitted.advise(people, order, progress=progress, **given).sheet
         for file in files:
@@ -182,7 +183,7 @@ def report(choices: Choices, progress: Progress) -> Result:
         fitted = load(MODEL)
         order = _order(asked)
         fitted.report(
-            read_running_study(file, fitted.schema.reading, Path()),
+            read_running_study(file, fitted.schema.reading, Path(), newest=True),
             fitted.frontier(Path(asked["waiting"])) if asked.get("waiting") else None,
             order,
             out=out,

@@ -267,7 +267,10 @@ def file_for_study(study: Study, site: str | None) -> FromFile:
         raise SettingError("live_import.unknown_site", site=site, sites=sorted(sites))
     began: datetime = models.Event.objects.order_by("number").values_list("at", flat=True)[0]
     first_day = began.astimezone(ZoneInfo(row.settings.timezone)).date()
-    return people_of(study, Place(row.settings, sites, site, first_day))
+    file = people_of(study, Place(row.settings, sites, site, first_day))
+    before = set(models.Person.objects.exclude(imported="").values_list("person", flat=True))
+    missing = len(before - {each.person for each in file.people})
+    return replace(file, notes=(*file.notes, note("live_import.missing", number=missing))) if missing else file
 
 
 def import_study(study: Study, source: str, site: str | None, ask: Callable[..., Answer]) -> Imported:
