@@ -60,6 +60,8 @@ class BacktestSettings:
 
     at: tuple[str, ...] = ()
     """Days (year-month-day, or numbers if the file numbers its days) or waves; none: `SHARES` of its time."""
+    shares: tuple[float, ...] = SHARES
+    """Of the study's time at which it is cut, if no days are given."""
     by_waves: bool = False
     """Whether to cut by waves even if there are dates."""
     studies: int = 300
@@ -192,7 +194,9 @@ def past_forecasts(study: Study, schema: StudySchema, seed: int = 0) -> PastFore
     """A quick back-test for a fit; nothing of a study that is too small for one."""
     studies = int(np.clip(_QUICK // max(len(study), 1), 20, 100))
     try:
-        test = backtest(study, schema, BacktestSettings(studies=studies, smoothing=False, seed=seed))
+        test = backtest(
+            study, schema, BacktestSettings(shares=SHARES[::2], studies=studies, smoothing=False, seed=seed)
+        )
     except (DataFileError, SettingError):
         return PastForecasts()
     return PastForecasts(test.by_waves, test.trust)
@@ -317,7 +321,7 @@ def _days(study: Study, settings: BacktestSettings) -> list[str]:
             if at >= last:
                 raise SettingError("backtest.nothing_left", cut=cut, last=date_text(last, study.numbered_days))
         return list(settings.at)
-    cuts = [date_text(np.floor(first + share * (last - first)), study.numbered_days) for share in SHARES]
+    cuts = [date_text(np.floor(first + share * (last - first)), study.numbered_days) for share in settings.shares]
     return list(dict.fromkeys(cuts))
 
 
@@ -330,7 +334,7 @@ def _waves(study: Study, settings: BacktestSettings) -> list[str]:
         return list(settings.at)
     if deepest < FEWEST_WAVES:
         raise DataFileError("backtest.too_few_waves", file=study.source, deepest=deepest, fewest=FEWEST_WAVES)
-    waves = [max(round(share * deepest), 1) for share in SHARES]
+    waves = [max(round(share * deepest), 1) for share in settings.shares]
     return [str(wave) for wave in dict.fromkeys(waves) if wave < deepest]
 
 
