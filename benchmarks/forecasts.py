@@ -1,6 +1,6 @@
 """Forecasts against what came: public studies, and made studies of six kinds of truth in three sizes, with rivals.
 
-    python benchmarks/forecasts.py made --each 6 --out results/forecasts
+    python benchmarks/forecasts.py made --each 4 --first 100 --out results/forecasts
     python benchmarks/forecasts.py public --data ../shared/data --out results/forecasts
     python benchmarks/forecasts.py score --out results/forecasts
 
@@ -8,7 +8,8 @@ Every study is cut at quarters of its time; forecasts are judged after 2 weeks, 
 waves: the next, the next two, the end). Rivals see the numbers of each week (or wave) so far: the last generation
 again, the mean of the last four weeks, and exponential smoothing with a damped trend (statsmodels). The score is the
 continuous ranked probability score of log(1 + recruits) (scoringrules): .1 is about 10% of the number.
-`made` and `public` may also be run with the source of an earlier version on PYTHONPATH: `--name v0.3`.
+`made` and `public` may also be run with the source of version 0.3 on PYTHONPATH: `--name v0.3`. Studies 0 to 2 of each
+kind and size were looked at while the prior of `study.slowing` was chosen.
 
 Kinds of truth: `coupon` (each coupon is used with a chance of its own), `capacity` (people bring a Poisson number),
 `drift` (each wave brings 8% less), `circles` (people know the members of a closed circle, most of whom take part in the
@@ -25,11 +26,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import PeerfrontError
-from peerfront.study.past_forecast import forecast_from_day, forecast_from_wave
+
+try:
+    from peerfront.data.columns.schema_guess import guess_schema
+    from peerfront.data.read.read_settings import ReadSettings
+    from peerfront.study.past_forecast import forecast_from_day, forecast_from_wave
+except ImportError:  # version 0.3
+    from peerfront.advice.past_forecast import forecast_from_day, forecast_from_wave
+    from peerfront.data.read_settings import ReadSettings
+    from peerfront.data.schema_guess import guess_schema
 
 KINDS = ("coupon", "capacity", "drift", "circles", "interviews", "trees")
 SIZES = (100, 300, 1000)
@@ -195,6 +202,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["made", "public", "score"])
     parser.add_argument("--each", type=int, default=6, help="made studies of each kind and size")
+    parser.add_argument("--first", type=int, default=100, help="number of the first of them")
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--name", default="peerfront")
@@ -209,7 +217,8 @@ def main() -> None:
     else:
         from joblib import Parallel, delayed
 
-        tasks = [(kind, size, n) for kind in KINDS for size in chosen.sizes for n in range(chosen.each)]
+        numbers = range(chosen.first, chosen.first + chosen.each)
+        tasks = [(kind, size, n) for kind in KINDS for size in chosen.sizes for n in numbers]
         parts = Parallel(chosen.jobs, verbose=5)(delayed(run_made)(task, chosen.name) for task in tasks)
         rows = [row for part in parts for row in part]
     (chosen.out / f"{chosen.what}-{chosen.name}.json").write_text(json.dumps(rows))
