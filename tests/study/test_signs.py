@@ -108,6 +108,16 @@ def test_recruits_per_coupon_of_open_coupons_are_not_counted_too_low() -> None:
         assert each.high > 0.32  # half of the coupons would be used, 71% of these within 14 days
 
 
+def test_generations_since_the_fit_are_shown_too() -> None:
+    study = made_study(limit=8)
+    kept, standing = fit_of(study), standing_of(study, a_study()[1], TIMES)
+    earlier = replace(kept, belief=replace(kept.belief, waves=6))
+    drift = signs_of(earlier, standing, TIMES, study, recruits=9.0, queue=0.0, generations=2.0).drift
+    assert drift is not None
+    assert len(drift.generations) == generations_of(study, TIMES).max() + 1 > 6
+    assert sum(each.coupons for each in drift.generations) == study.issued[study.recruits <= study.issued].sum()
+
+
 def test_interviews_at_a_limit_and_without() -> None:
     limited, free = signs(limit=8), signs(falls=0.12)
     assert limited.pace is not None
@@ -118,6 +128,7 @@ def test_interviews_at_a_limit_and_without() -> None:
     assert str(sign_line(limited.pace)) == "Interviews look like the limit: 8 a week (chance over 99%)."
     assert free.pace is not None
     assert not free.pace.matters
+    assert free.pace.limit is None
     assert "hardly the limit" in str(sign_line(free.pace))
 
 
@@ -182,6 +193,10 @@ def test_a_study_by_waves_and_a_list_without_a_study() -> None:
     assert alone.drift.generations == ()
     assert alone.reach is alone.tree is alone.pace is None  # nobody says how many took part
     assert signs_figure(alone).axes
+    all_open = replace(study, still_open=study.issued > 0)
+    nothing = signs_of(fit, Standing.by_rounds(people, len(study)), AT_ONCE, all_open, **ahead).drift
+    assert nothing is not None
+    assert nothing.generations == ()
     once = replace(fit, belief=replace(fit.belief, waves=1))
     assert signs_of(once, Standing.by_rounds(people), AT_ONCE, **ahead).each == []
 
@@ -204,6 +219,8 @@ def test_published_counts_are_rounded() -> None:
     assert exact.tree is not None
     for own in (published.pace.weeks, *published.tree.sizes, published.expiry.weeks):  # type: ignore[union-attr]
         assert all(count % 5 == 0 for count in own)
+    assert published.tree is not None
+    assert published.tree.share_of_last is None or sum(row[-1] for row in published.tree.sizes) >= 25
     drift = published.drift
     assert drift is not None
     assert all(each.coupons % 5 == 0 and each.recruits % 5 == 0 for each in drift.generations)

@@ -122,7 +122,7 @@ class Pace:
     chance: float
     """That staff are the limit; 1 if it was given."""
     limit: float | None
-    """Interviews a week; None if nothing speaks for a limit."""
+    """Interviews a week; None if staff are hardly the limit."""
     lost: float
     matters: bool
 
@@ -138,7 +138,7 @@ class CarryingTree:
     share: float
     """Of the recruits expected from open coupons and people waiting."""
     share_of_last: float | None
-    """Of the recruits of the last generation; None if there are none."""
+    """Of the recruits of the last generation; None if there are too few."""
     lost: float
     matters: bool
 
@@ -189,7 +189,7 @@ class Signs:
             self,
             drift=drift and replace(drift, generations=tuple(each.published() for each in drift.generations)),
             pace=pace and replace(pace, weeks=_rounded(pace.weeks)),
-            tree=tree and _with_sizes(tree, tuple(_rounded(row) for row in tree.sizes)),
+            tree=tree and _with_sizes(tree, tuple(_rounded(row) for row in tree.sizes), _FEWEST_ROUNDED),
             expiry=expiry
             and replace(
                 expiry,
@@ -219,7 +219,7 @@ def signs_of(
     drift = _drift(fit.belief, times if dated else None, study, generations)
     falls = 0.0 if drift is None else drift.lost
     return Signs(
-        _pace(standing, max(queue / max(recruits + queue, 1e-9), falls), interviews_per_week),
+        _pace(standing, queue / max(recruits + queue, 1e-9), falls, interviews_per_week),
         drift,
         _reach(fit.belief, standing, recruits, population),
         None if study is None else _tree(fit, standing, times, study),
@@ -234,25 +234,25 @@ def _drift(belief: Belief, times: ReturnTimes | None, study: Study | None, ahead
     """None if the belief was learned from a single wave."""
     if belief.waves < 2:
         return None
-    by_wave = _recruits_by_wave(belief)
+    by_wave = _recruits_by_wave(belief, belief.waves)
     change = (by_wave[:, -1] / by_wave[:, 0]) ** (1.0 / (belief.waves - 1)) - 1.0
     low, middle, high = np.quantile(change, [0.1, 0.5, 0.9]).tolist()
     chance = float((change < 0.0).mean())
     lost = max(1.0 - (1.0 + middle) ** ((ahead + 1.0) / 2.0), 0.0)
-    counts = () if study is None else _generations(study, times, by_wave)
+    counts = () if study is None else _generations(study, times, belief)
     days = None if times is None else calendar_step(times)
     return Drift(middle, low, high, chance, days, counts, lost, chance >= _FALLS and lost >= _LOST)
 
 
-def _recruits_by_wave(belief: Belief) -> Array:
-    """Recruits of somebody with the most coupons of whom nothing is known, in each wave so far, [draws, waves]."""
+def _recruits_by_wave(belief: Belief, waves: int) -> Array:
+    """Recruits of somebody with the most coupons of whom nothing is known, in each wave, [draws, waves]."""
     nobody = np.full((1, len(belief.schema.fields)), -1, dtype=np.int16)
-    back = np.arange(belief.waves) - (belief.waves - 1.0)  # 0: the last
-    each = [belief.of_most(nobody, belief.drift * waves)[:, 0] @ np.arange(belief.most + 1) for waves in back]
+    back = np.arange(waves) - (belief.waves - 1.0)  # 0: the last that it was learned from
+    each = [belief.of_most(nobody, belief.drift * since)[:, 0] @ np.arange(belief.most + 1) for since in back]
     return np.stack(each, axis=1)
 
 
-def _generations(study: Study, times: ReturnTimes | None, by_wave: Array) -> tuple[Generation, ...]:
+def _generations(study: Study, times: ReturnTimes | None, belief: Belief) -> tuple[Generation, ...]:
     """Coupons, and recruits so far, of each generation, with what the belief says of it."""
     if times is None:
         rows = np.flatnonzero((study.issued > 0) & (study.recruits <= study.issued) & ~study.still_open)
@@ -260,12 +260,13 @@ def _generations(study: Study, times: ReturnTimes | None, by_wave: Array) -> tup
     else:
         rows = coupons_seen(study)[1]
         generation, exposure = generations_of(study, times), exposure_of(study, times)
-    number = by_wave.shape[1]
-    inside = rows[generation[rows] < number]
-    of = generation[inside]
-    coupons = np.bincount(of, study.issued[inside], number)
-    recruits = np.bincount(of, study.recruits[inside], number)
-    come = np.bincount(of, study.issued[inside] * exposure[inside], number) / np.maximum(coupons, 1.0)
+    if not len(rows):
+        return ()
+    of = generation[rows]
+    coupons = np.bincount(of, study.issued[rows])
+    recruits = np.bincount(of, study.recruits[rows])
+    come = np.bincount(of, study.issued[rows] * exposure[rows]) / np.maximum(coupons, 1.0)
+    by_wave = _recruits_by_wave(belief, len(coupons))
     level = recruits.sum() / np.maximum(by_wave @ (coupons * come), 1e-9)  # [draws]: in all as many as came
     believed = np.quantile(by_wave * level[:, None], [0.1, 0.5, 0.9], axis=0).T.tolist()
     rows_of = zip(coupons.astype(int).tolist(), recruits.astype(int).tolist(), come.tolist(), believed, strict=True)
@@ -299,15 +300,16 @@ def _reach(belief: Belief, standing: Standing, recruits: float, population: int 
 # Interviews -----------------------------------------------------------------------------------------------------------
 
 
-def _pace(standing: Standing, lost: float, given: float | None) -> Pace | None:
-    """None without dates."""
+def _pace(standing: Standing, waiting: float, falls: float, given: float | None) -> Pace | None:
+    """None without dates. A limit costs the share who wait at the end, or what recruits per coupon fall."""
     if not len(standing.weeks):
         return None
     chance, middle, _ = limit_of(standing.weeks)
-    limit = float(np.exp(middle)) if chance else None
+    limit = float(np.exp(middle)) if chance >= _LIMITED else None
     if given is not None:
         chance, limit = 1.0, given
-    return Pace(tuple(standing.weeks.tolist()), chance, limit, lost, chance >= _LIMITED and lost >= _LOST)
+    lost = waiting if limit is None else max(waiting, falls)
+    return Pace(tuple(standing.weeks.tolist()), chance, limit, lost, limit is not None and lost >= _LOST)
 
 
 # Trees ----------------------------------------------------------------------------------------------------------------
@@ -343,9 +345,9 @@ def _tree(fit: Fit, standing: Standing, times: ReturnTimes, study: Study) -> Car
     return _with_sizes(tree, tuple(tuple(row.tolist()) for row in sizes))
 
 
-def _with_sizes(tree: CarryingTree, sizes: tuple[tuple[int, ...], ...]) -> CarryingTree:
+def _with_sizes(tree: CarryingTree, sizes: tuple[tuple[int, ...], ...], fewest: float = 1.0) -> CarryingTree:
     last = sum(row[-1] for row in sizes)
-    return replace(tree, sizes=sizes, share_of_last=sizes[0][-1] / last if last else None)
+    return replace(tree, sizes=sizes, share_of_last=sizes[0][-1] / last if last >= fewest else None)
 
 
 # Coupons that expire --------------------------------------------------------------------------------------------------

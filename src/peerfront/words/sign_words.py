@@ -46,7 +46,7 @@ def _reach(sign: Reach) -> Text:
 
 def _pace(sign: Pace) -> Text:
     chance = percent(sign.chance)
-    if sign.limit is None or sign.chance < 0.5:
+    if sign.limit is None:
         return say("Interviews are hardly the limit (chance {chance}).", chance=chance)
     return say("Interviews look like the limit: {limit:.0f} a week (chance {chance}).", limit=sign.limit, chance=chance)
 
