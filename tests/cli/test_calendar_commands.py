@@ -42,7 +42,7 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
     for part in ("week by week", "2024-10-15", "people's hands", "target of 95", "3 coupons each", "Written to"):
         assert part in out
     names = sorted(path.name for path in (place / "dates").iterdir())
-    assert names == ["forecast.png", "forecast.svg", "parts.csv", "seeds.csv", "summary.csv", "target.csv", "weeks.csv"]
+    assert names == ["forecast.png", "forecast.svg", "parts.csv", "summary.csv", "target.csv", "weeks.csv"]
     weeks = pd.read_csv(place / "dates" / "weeks.csv")
     assert weeks["until"].iloc[-1] == "2024-10-15"
     assert weeks["policy"].nunique() == 5

@@ -39,7 +39,7 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
     ):
         assert part in out
     assert sorted(path.name for path in (place / "out").iterdir()) == [
-        "forecast.png", "forecast.svg", "parts.csv", "rounds.csv", "seeds.csv", "summary.csv",
+        "forecast.png", "forecast.svg", "parts.csv", "rounds.csv", "summary.csv",
     ]  # fmt: skip
     rounds = pd.read_csv(place / "out" / "rounds.csv")
     assert rounds["step"].max() == 3

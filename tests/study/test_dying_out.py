@@ -36,7 +36,7 @@ def test_where_it_is_unlikely_nothing_is_simulated() -> None:
     assert dying_out(paths([GOES_ON] * 8 + [7] * 2, ends=(7,)), None, 100, 3, never) == DyingOut(
         0.2, 7, None, 3, (), None
     )
-    assert dying_out(paths([7, 14]), None, 5, 3, never).with_seeds == (), "two seeds would need six coupons"
+    assert dying_out(paths([7, 14]), None, 11, 3, never).with_seeds == (), "two seeds would need six coupons"
 
 
 def test_the_fewest_seeds_that_are_enough() -> None:
@@ -50,14 +50,14 @@ def test_the_fewest_seeds_that_are_enough() -> None:
         stop = [each for left in (3, 2, 0) for each in [GOES_ON] * (10 - left) + [21] * left]
         return paths(stop, np.repeat([6, 7, 8], 10).tolist())
 
-    found = dying_out(plan, date(2027, 1, 4), 24, 3, play)
+    found = dying_out(plan, date(2027, 1, 4), 48, 3, play)
     assert (found.chance, found.steps, found.by, found.coupons) == (0.4, 7, date(2027, 1, 11), 3)
     assert [each.seeds for each in found.with_seeds] == [2, 4, 8]
     assert [each.dies_out for each in found.with_seeds] == pytest.approx([0.3, 0.2, 0.0])
     assert found.enough == WithSeeds(8, 0.0, 3.0, 3.0, 3.0)
-    halved = dying_out(plan, None, 12, 3, lambda rows, seeds: paths(([GOES_ON] * 8 + [7] * 2) * 2, [5] * 20))
+    halved = dying_out(plan, None, 24, 3, lambda rows, seeds: paths(([GOES_ON] * 8 + [7] * 2) * 2, [5] * 20))
     assert halved.enough.seeds == 2, "nothing makes it unlikely, but two seeds halve it"
-    useless = dying_out(plan, None, 12, 3, lambda rows, seeds: paths(plan.stopped.tolist() * 2, [5] * 20))
+    useless = dying_out(plan, None, 24, 3, lambda rows, seeds: paths(plan.stopped.tolist() * 2, [5] * 20))
     assert useless.enough is None
     assert useless.with_seeds[-1] == WithSeeds(4, 0.4, 0.0, 0.0, 0.0)
 
@@ -73,10 +73,10 @@ def test_few_people_may_stop_and_seeds_help(few: Outlook) -> None:
     assert dying.chance == few.of_plan["dies_out"] > 0.1
     assert 0 < dying.steps <= few.horizon.days
     assert (dying.by - few.today).days == dying.steps
-    assert [each.seeds for each in dying.with_seeds] == [2, 4], "each gets three of the 15 coupons"
+    assert [each.seeds for each in dying.with_seeds] == [2], "each gets three of at most half of the 15 coupons"
     chances = [dying.chance, *(each.dies_out for each in dying.with_seeds)]
     assert chances == sorted(chances, reverse=True)
-    assert dying.with_seeds[-1].dies_out < 0.5 * dying.chance
+    assert dying.with_seeds[-1].dies_out < 0.8 * dying.chance
     assert 0 < dying.with_seeds[0].recruits <= 15
     assert dying.with_seeds[0].p10 <= dying.with_seeds[0].recruits <= dying.with_seeds[0].p90
 
@@ -114,7 +114,7 @@ def test_a_line_says_how_many_seeds_mend_it(few: Outlook) -> None:
     line = "Chance that the study stops by itself: 35%, half of it by 12 August 2027."
     assert said(few, dying) == line + " With 4 new seeds: 6%, and 12 people more."
     assert said(few, replace(dying, enough=None)) == said(few, dying), "the most that were tried"
-    assert said(few, replace(dying, with_seeds=(), enough=None)) == line
+    assert said(few, replace(dying, with_seeds=(), enough=None)) == "", "hardly any coupons"
     assert "half of it in 2 rounds." in said(few, replace(dying, steps=2, by=None))
     assert said(few, replace(dying, enough=replace(four, recruits=0.4))) == "", "seeds that bring nobody"
     assert said(few, None) == ""
@@ -131,5 +131,5 @@ def test_every_view_says_it(few: Outlook) -> None:
     assert line in str(sheet)
     nobody_waits = advice_by_date(a_standing(waiting=0), studies=60)
     assert str(dying_lines(nobody_waits.outlook)[0]) in str(nobody_waits.sheet)
-    assert few.tables["seeds.csv"]["seeds"].tolist() == [2, 4]
-    assert to_data(few)["dying_out"]["enough"]["seeds"] in (2, 4)
+    assert few.tables["seeds.csv"]["seeds"].tolist() == [2]
+    assert to_data(few)["dying_out"]["with_seeds"][0]["seeds"] == 2

@@ -18,6 +18,7 @@ from peerfront.study.outlook_tables import quantile_of
 LIKELY = 0.10
 """A study with a smaller chance to stop by itself needs no new seeds."""
 _SEEDS = (2, 4, 8, 16)
+_MOST_SPENT = 0.5  # of the coupons left: with more seeds a study does not stop by itself because they are spent
 _STUDIES = 100  # simulated again with each number of seeds
 
 Whole = NDArray[np.int64]
@@ -50,7 +51,7 @@ class DyingOut:
     coupons: int
     """That each new seed gets."""
     with_seeds: tuple[WithSeeds, ...]
-    """From the fewest on; none if the horizon ends before seeds could join."""
+    """From the fewest on; none that need more than half of the coupons left, or if the horizon ends before they join."""
     enough: WithSeeds | None
     """The fewest that make it unlikely to stop; otherwise the fewest that halve the chance, if any do."""
 
@@ -61,7 +62,7 @@ def dying_out(plan: DayPaths, today: date | None, budget: int, coupons: int, pla
     if chance < LIKELY:
         return None
     half = int(quantile_of(plan.stopped[plan.died], 0.5))
-    tried = [seeds for seeds in _SEEDS if seeds * coupons <= budget and len(plan.ends) > 1]
+    tried = [seeds for seeds in _SEEDS if seeds * coupons <= _MOST_SPENT * budget and len(plan.ends) > 1]
     some = np.arange(0, len(plan.died), -(-len(plan.died) // _STUDIES))
     with_seeds = []
     if tried and plan.died[some].any():

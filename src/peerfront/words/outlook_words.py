@@ -169,20 +169,25 @@ def _choice(gain: Gain) -> Text:
 def dying_lines(outlook: Outlook) -> list[Text]:
     """The chance that the study stops by itself, by when, and what new seeds make of it, where these bring people."""
     dying = outlook.dying_out
-    if dying is None:
+    best = None if dying is None else dying.enough or next(iter(dying.with_seeds[::-1]), None)
+    if dying is None or best is None or round(best.recruits) < 1:  # or hardly any coupons are left
         return []
     until = say_n("in this round", "in {n:,} rounds", dying.steps)
     if dying.by is not None:
         until = say("by {day}", day=long_date(dying.by))
-    chance = chance_text(dying.chance)
-    lines = [say("Chance that the study stops by itself: {chance}, half of it {until}.", chance=chance, until=until)]
-    best = dying.enough or next(iter(dying.with_seeds[::-1]), None)
-    if best is not None:
-        if round(best.recruits) < 1:  # hardly any coupons are left then
-            return []
-        values = {"seeds": best.seeds, "chance": percent(best.dies_out), "people": n_people(round(best.recruits))}
-        lines.append(say("With {seeds:,} new seeds: {chance}, and {people} more.", **values))
-    return [joined(lines)]
+    values = {"seeds": best.seeds, "chance": percent(best.dies_out), "people": n_people(round(best.recruits))}
+    return [
+        joined(
+            [
+                say(
+                    "Chance that the study stops by itself: {chance}, half of it {until}.",
+                    chance=chance_text(dying.chance),
+                    until=until,
+                ),
+                say("With {seeds:,} new seeds: {chance}, and {people} more.", **values),
+            ]
+        )
+    ]
 
 
 def _seeds_table(outlook: Outlook) -> list[Text]:
