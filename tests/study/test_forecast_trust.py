@@ -9,13 +9,15 @@ Row = tuple[float, float, float, float]  # p10, median, p90, realised
 GOOD, HIGH, LOW = (15, 20, 30, 22), (350, 400, 450, 200), (90, 100, 110, 200)
 
 
-def verdict(*rows: Row, days: int = 14, score: float = 0.1, simple: dict[str, float] | None = None) -> HorizonTrust:
+def verdict(
+    *rows: Row, days: int = 14, score: float = 0.1, simple: dict[str, float] | None = None, simple_ratio: float = 1.0
+) -> HorizonTrust:
     table = pd.DataFrame(rows, columns=["p10", "median", "p90", "realised"]).assign(horizon="h", days=days, score=score)
     table["inside"] = (table["p10"] <= table["realised"]) & (table["realised"] <= table["p90"])
     table["ratio"] = [ratio_of(*each) for each in zip(table["median"], table["realised"], strict=True)]
     scores = simple or {"last weeks": 0.2, "last wave": 0.4}
-    rivals = pd.DataFrame([{"horizon": "h", "forecast": name, "score": each} for name, each in scores.items()])
-    return trust_of(table, rivals)[0]
+    rivals = [table.assign(forecast=name, score=each, ratio=simple_ratio) for name, each in scores.items()]
+    return trust_of(table, pd.concat(rivals))[0]
 
 
 def test_errors_of_opposite_sign_do_not_cancel() -> None:
@@ -47,6 +49,8 @@ def test_the_best_simple_forecast_is_the_rival() -> None:
     trust = verdict(GOOD, GOOD, GOOD, score=0.16)
     assert trust.rival == "last weeks"
     assert trust.gain == pytest.approx(0.2)
+    assert trust.rival_relied_on
+    assert not verdict(GOOD, GOOD, GOOD, simple_ratio=3.0).rival_relied_on
     assert verdict(GOOD, GOOD, GOOD, simple={"last wave": 0.0}).gain == 0.0
 
 

@@ -31,7 +31,8 @@ def test_rivals_are_named(test_of_waves: Backtest) -> None:
     def line(trust: HorizonTrust) -> str:
         return str(replace(test_of_waves, trust=(trust,)).lines()[0])
 
-    assert line(FAR).endswith("No better than the mean of the last waves: use that.")
+    assert line(FAR).endswith("No better than the mean of the last waves.")
+    assert line(replace(FAR, rival_relied_on=True)).endswith("No better than the mean of the last waves: use that.")
     assert line(replace(FAR, score=0.32)).endswith("Better than the mean of the last waves by 20%.")
     assert line(replace(FAR, judged=False)).endswith("to judge.")
 

@@ -54,6 +54,8 @@ class HorizonTrust:
     """Whether there were enough forecasts and people to say something."""
     relied_on: bool
     """Whether enough bands held and the factor is small enough; False if not judged."""
+    rival_relied_on: bool = False
+    """The same of the best simple forecast."""
 
     @property
     def gain(self) -> float:
@@ -70,19 +72,28 @@ def trust_of(forecasts: pd.DataFrame, simple: pd.DataFrame) -> tuple[HorizonTrus
     """What forecasts of the past say about each horizon; both tables are described at `Backtest`."""
     result = []
     for horizon, own in forecasts.groupby("horizon", sort=False):
-        scores = simple[simple["horizon"] == horizon].groupby("forecast", sort=False)["score"].mean()
-        logs = np.log(own["ratio"].to_numpy(dtype=np.float64))
+        simple_ones = simple[simple["horizon"] == horizon]
+        scores = simple_ones.groupby("forecast", sort=False)["score"].mean()
+        best = simple_ones[simple_ones["forecast"] == scores.idxmin()]
         enough = np.maximum(own["median"], own["realised"]) >= FEWEST_PEOPLE
-        factor, held = float(np.exp(np.abs(logs).mean())), int(own["inside"].sum())
         judged = bool(enough.sum() >= FEWEST_FORECASTS)
         result.append(
             HorizonTrust(
-                str(horizon), int(own["days"].max()), len(own), held, factor, float(np.exp(logs.mean())),
-                float(own["score"].mean()), str(scores.idxmin()), float(scores.min()), _wider(own), judged,
-                judged and held >= HELD * len(own) and factor <= CLOSE,
+                str(horizon), int(own["days"].max()), len(own), int(own["inside"].sum()), factor_of(own),
+                float(np.exp(np.log(own["ratio"]).mean())), float(own["score"].mean()), str(scores.idxmin()),
+                float(scores.min()), _wider(own), judged, judged and _holds(own), judged and _holds(best),
             )
         )  # fmt: skip
     return tuple(sorted(result, key=lambda trust: trust.days))
+
+
+def factor_of(forecasts: pd.DataFrame) -> float:
+    """By which forecasts were typically off, either way."""
+    return float(np.exp(np.abs(np.log(forecasts["ratio"])).mean()))
+
+
+def _holds(forecasts: pd.DataFrame) -> bool:
+    return bool(forecasts["inside"].mean() >= HELD and factor_of(forecasts) <= CLOSE)
 
 
 def _wider(own: pd.DataFrame) -> float:

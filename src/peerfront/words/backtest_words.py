@@ -4,7 +4,7 @@ import numpy as np
 
 from peerfront.foundation.messages import Remedy
 from peerfront.study.backtest import Backtest
-from peerfront.study.forecast_trust import BETTER, HorizonTrust
+from peerfront.study.forecast_trust import BETTER, HorizonTrust, factor_of
 from peerfront.words.language import Text, joined, n_people, say, say_n
 from peerfront.words.outlook_words import band_text
 from peerfront.words.result_table import Emphasis, ResultTable
@@ -53,7 +53,9 @@ def _beside_rivals(trust: HorizonTrust, by_waves: bool) -> Text:
     values = {"rival": rival_text(trust.rival, by_waves), "share": trust.gain}
     if trust.gain > BETTER:
         return say("Better than {rival} by {share:.0%}.", **values)
-    return say("No better than {rival}: use that.", **values)
+    if trust.rival_relied_on:
+        return say("No better than {rival}: use that.", **values)
+    return say("No better than {rival}.", **values)
 
 
 def _flat_line(test: Backtest) -> Text:
@@ -112,8 +114,7 @@ def _rivals_table(test: Backtest) -> ResultTable:
         rows.append((horizon_text(trust.horizon), say("this one"), *_figures(*own)))
         theirs = test.simple[test.simple["horizon"] == trust.horizon]
         for name, each in theirs.groupby("forecast", sort=False):
-            factor = float(np.exp(np.abs(np.log(each["ratio"])).mean()))
-            figures = _figures(int(each["inside"].sum()), len(each), factor, float(each["score"].mean()))
+            figures = _figures(int(each["inside"].sum()), len(each), factor_of(each), float(each["score"].mean()))
             rows.append(("", rival_text(str(name), test.by_waves), *figures))
     emphasis = tuple(Emphasis.STRONG if row[0] else Emphasis.NONE for row in rows)
     caption = say("Score: smaller is better; 0.1 is about 10% of the number.")
