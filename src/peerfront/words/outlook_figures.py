@@ -170,17 +170,17 @@ def _draw_dots(axis: Axes, test: Backtest) -> None:
         xscale="log",
         yscale="log",
         title=str(say("Forecast against what came")),
-        xlabel=str(say("recruits that came")),
-        ylabel=str(say("recruits forecast, 8 of 10")),
+        xlabel=str(say("recruits that came, plus 1")),
+        ylabel=str(say("recruits forecast (8 of 10), plus 1")),
     )
     came = test.forecasts["realised"] + 1.0
-    ends = np.array([max(came.min() / 2, 1.0), max(came.max() * 2, 10.0)])
+    ends = np.array([max(came.min() / 2, 0.8), max(came.max() * 2, 10.0)])
     equal = str(say("forecast = what came"))
     axis.plot(ends, ends, color="black", linewidth=1.0, linestyle=(0, (1, 1)), label=equal)
     close = str(say("factor {factor:.1f} either way", factor=CLOSE))
     axis.fill_between(ends, ends / CLOSE, ends * CLOSE, color="black", alpha=0.08, linewidth=0, label=close)
     axis.set_xlim(*ends)
-    axis.set_ylim(bottom=max(1.0, axis.get_ylim()[0]))
+    axis.set_ylim(bottom=max(0.8, axis.get_ylim()[0]))
     for one in (axis.xaxis, axis.yaxis):
         one.set_major_formatter(FuncFormatter(lambda place, _: f"{place:,.0f}"))
     axis.grid(alpha=0.3)
