@@ -110,7 +110,10 @@ def backtest_command(
     from peerfront.words.backtest_words import backtest_tables
     from peerfront.words.result_files import BACKTEST_FILES, write_backtest
 
-    settings = BacktestSettings(tuple(at or ()), by_waves, episodes, interviews_per_week, seed)  # type: ignore[arg-type] # checked there
+    settings = BacktestSettings(
+        at=tuple(at or ()), by_waves=by_waves, interviews_per_week=interviews_per_week, seed=seed,
+        studies=episodes,  # type: ignore[arg-type] # checked there
+    )  # fmt: skip
     claim(context, out, BACKTEST_FILES, overwrite=overwrite, inputs=(study, schema))
     columns = schema_in(schema)
     file = study_in(

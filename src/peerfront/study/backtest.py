@@ -59,7 +59,7 @@ class BacktestSettings:
     """Where the study is cut, and how it is simulated."""
 
     at: tuple[str, ...] = ()
-    """Days (year-month-day, or numbers if the file numbers its days) or waves; none: `SHARES` of its time."""
+    """Days (year-month-day, or numbers if the file numbers its days) or waves; none: `shares` of its time."""
     shares: tuple[float, ...] = SHARES
     """Of the study's time at which it is cut, if no days are given."""
     by_waves: bool = False
