@@ -51,7 +51,7 @@ class DyingOut:
     coupons: int
     """That each new seed gets."""
     with_seeds: tuple[WithSeeds, ...]
-    """From the fewest on; none that need more than half of the coupons left, or if the horizon ends before they join."""
+    """From the fewest on; none that need over half of the coupons left, or if the horizon ends before they join."""
     enough: WithSeeds | None
     """The fewest that make it unlikely to stop; otherwise the fewest that halve the chance, if any do."""
 
