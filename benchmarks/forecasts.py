@@ -21,6 +21,7 @@ import heapq
 import json
 import tempfile
 from datetime import date, timedelta
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -33,10 +34,11 @@ try:
     from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.read.read_settings import ReadSettings
     from peerfront.study.past_forecast import forecast_from_day, forecast_from_wave
-except ImportError:  # version 0.3
-    from peerfront.advice.past_forecast import forecast_from_day, forecast_from_wave
-    from peerfront.data.read_settings import ReadSettings
-    from peerfront.data.schema_guess import guess_schema
+except ImportError:  # names of version 0.3
+    guess_schema = import_module("peerfront.data.schema_guess").guess_schema
+    ReadSettings = import_module("peerfront.data.read_settings").ReadSettings
+    past = import_module("peerfront.advice.past_forecast")
+    forecast_from_day, forecast_from_wave = past.forecast_from_day, past.forecast_from_wave
 
 KINDS = ("coupon", "capacity", "drift", "circles", "interviews", "trees")
 SIZES = (100, 300, 1000)

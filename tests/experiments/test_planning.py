@@ -148,7 +148,7 @@ def test_gfp_plays_the_rule_that_did_better_and_says_so(monkeypatch) -> None:
     (learned,) = met
     assert learned.rule is not None
     assert f"plays the rule {learned.rule.name}" in policy.name
-    assert "more than the best planner" in policy.name
+    assert "than the best planner" in policy.name
     luck = named_luck(("the rule",), 30)
     ours, its = (rollout(world, each, rules, luck) for each in (policy, learned.rule))
     assert np.array_equal(ours.spend, its.spend)

@@ -260,7 +260,7 @@ EXAMPLES = {
     "--seed=-1": "!at least 0",
     "--seed=x": "!Invalid value",
     "--people=": "!",
-    "--people=30": "Nobody in them exists",
+    "--people=40": "Nobody in them exists",
 }
 NODES, EDGES = "id,sex\na,f\nb,m\nc,f\n", "source,target\na,b\nb,c\n"
 NETWORKS: Mapping[str, tuple[str, Content, Content]] = {

@@ -64,7 +64,12 @@ def test_the_metadata_say_what_it_is(metadata: Message) -> None:
     assert metadata["Version"] == peerfront.__version__
     assert "coupons" in metadata["Summary"]
     assert metadata["Author"] == "peerfront contributors"
-    assert metadata.get_all("Provides-Extra") == ["dask", "live", "ray"]  # tools of development are dependency groups
+    assert metadata.get_all("Provides-Extra") == [
+        "dask",
+        "live",
+        "ray",
+        "smoothing",
+    ]  # tools of development are dependency groups
     for version in ("3.11", "3.12", "3.13"):
         assert f"Programming Language :: Python :: {version}" in metadata.get_all("Classifier", [])
 

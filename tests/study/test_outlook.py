@@ -300,7 +300,7 @@ def test_words_begin_with_the_band_and_the_target(by_rounds: Outlook, by_date: O
     assert "in 4 rounds" in str(by_rounds.lines()[0])
     details = "\n".join(map(str, by_date.details()))
     assert "On 4 January 2027: 6 people waiting for coupons, 15 coupons left to give out, 10" in details
-    assert "wrong in kind" in details
+    assert "people or staff who change" in details
     far = ahead(a_fit(), a_frontier(), order(target=200), already=90, studies=20)
     assert "The target of 200 (110 to come) is out of reach: 12 coupons" in str(far)
     done = ahead(a_fit(), a_frontier(), order(target=50), already=90, studies=20)

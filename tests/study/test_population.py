@@ -33,7 +33,7 @@ def test_a_small_population_brings_fewer_recruits_and_says_so() -> None:
     assert few.steps["total_p90"].max() <= 6
     assert few.of_plan["recruits"] < 0.7 * endless.of_plan["recruits"]
     assert many.of_plan["recruits"] == endless.of_plan["recruits"]
-    assert any("a population that runs out" in str(line) for line in endless.details())
+    assert any("how many people can be reached" in str(line) for line in endless.details())
     assert few.of_plan["p10"] < few.of_plan["p90"] <= 6
     said = "\n".join(map(str, few.details()))
     assert "The population has 96 people, of whom 6 have not taken part" in said

@@ -194,9 +194,7 @@ def past_forecasts(study: Study, schema: StudySchema, seed: int = 0) -> PastFore
     """A quick back-test for a fit; nothing of a study that is too small for one."""
     studies = int(np.clip(_QUICK // max(len(study), 1), 20, 100))
     try:
-        test = backtest(
-            study, schema, BacktestSettings(shares=SHARES[::2], studies=studies, smoothing=False, seed=seed)
-        )
+        test = backtest(study, schema, BacktestSettings(shares=SHARES[1:], studies=studies, smoothing=False, seed=seed))
     except (DataFileError, SettingError):
         return PastForecasts()
     return PastForecasts(test.by_waves, test.trust)
