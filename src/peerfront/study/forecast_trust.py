@@ -22,6 +22,7 @@ POOLED = 6
 study's own."""
 WIDEST = 3.0
 """The most by which bands are widened."""
+_WORTH_IT = 1.05  # widening by less is not done
 _BAND = 2.563  # standard deviations between the ends of an 80% band
 _LEAST_SPREAD = 0.1  # of a forecast, on the log scale
 BETTER = 0.05
@@ -101,7 +102,7 @@ def _wider(own: pd.DataFrame) -> float:
     low, high = (np.log1p(own[name].to_numpy(dtype=np.float64)) for name in ("p10", "p90"))
     errors = np.log(own["ratio"].to_numpy(dtype=np.float64)) / np.maximum((high - low) / _BAND, _LEAST_SPREAD)
     wider = np.sqrt((POOLED + np.square(errors).sum()) / (POOLED + len(errors)))
-    return float(np.clip(wider, 1.0, WIDEST))
+    return 1.0 if wider < _WORTH_IT else float(min(wider, WIDEST))
 
 
 @dataclass(frozen=True)
