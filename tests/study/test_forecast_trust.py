@@ -1,9 +1,16 @@
 """Verdicts on horizons: each forecast by its own band and factor."""
 
+import dataclasses
+import json
+
 import pandas as pd
 import pytest
 
-from peerfront.study.forecast_trust import HorizonTrust, ratio_of, trust_at, trust_of
+from peerfront.study.advice import advise
+from peerfront.study.forecast_trust import HorizonTrust, PastForecasts, ratio_of, trust_at, trust_of
+from study.small_advice import a_fit, order
+from study.small_outlook import UNTIL
+from study.small_standing import a_standing, some_times
 
 Row = tuple[float, float, float, float]  # p10, median, p90, realised
 GOOD, HIGH, LOW = (15, 20, 30, 22), (350, 400, 450, 200), (90, 100, 110, 200)
@@ -59,3 +66,27 @@ def test_a_forecast_is_judged_by_the_first_horizon_that_reaches_as_far() -> None
     unknown = verdict(GOOD, days=42)
     assert [trust_at((near, unknown, far), days) for days in (7, 14, 30, 60, 400)] == [near, near, None, far, far]
     assert trust_at((), 14) is None
+
+
+def test_bands_are_widened_by_what_past_ones_missed() -> None:
+    assert verdict(GOOD, GOOD, GOOD).wider == 1.0
+    some, much = verdict(GOOD, HIGH, GOOD).wider, verdict(HIGH, HIGH, LOW, LOW).wider
+    assert 1.0 < some < much <= 3.0
+
+
+def test_what_missed_is_marked_and_kept() -> None:
+    missed = PastForecasts(False, (verdict(HIGH, HIGH, LOW, LOW, days=90),))
+    assert missed.at(60, by_waves=True) is None
+    kept = PastForecasts.restored(json.loads(json.dumps(missed.stored())))
+    assert kept.at(60, by_waves=False) is not None
+    fit = a_fit("capacity", "per_coupon")
+    marked = dataclasses.replace(fit, scores={**fit.scores, "past_forecasts": missed.stored()})
+    asked = order(budget=15, rounds_left=None, target=50, deadline=UNTIL)
+    plain, wide = (advise(each, a_standing(), asked, some_times(), studies=100).outlook for each in (fit, marked))
+    assert plain is not None
+    assert wide is not None
+    assert wide.of_plan["p10"] <= plain.of_plan["p10"] < plain.of_plan["p90"] < wide.of_plan["p90"]
+    assert wide.of_plan["recruits"] == pytest.approx(plain.of_plan["recruits"], abs=0.5)
+    assert "Not to be relied on" in str(wide.lines()[0])
+    assert "Not to be relied on" not in str(plain.lines()[0])
+    assert any("times as wide" in str(line) for line in wide.details())
