@@ -2,7 +2,7 @@
 
 python benchmarks/rivals.py PATH     (PATH holds nyjazz/ and rdstools_toy/)
 
-Every study is fitted, 20 people wait (40 in the demo), 60 coupons are left for 5 rounds, at most 3 each. First the
+Every study is fitted, 20 people wait (41 in the demo), 60 coupons are left for 5 rounds, at most 3 each. First the
 demo and the public studies, simulated under the belief of their own fit, as `peerfront forecast` does. Then worlds: a
 study of 400 people with three coupons each is drawn in each, written as a coupon table, read and fitted; the plan and
 its rivals, tuned under the fitted belief, are played in the true world. Episodes are paired: the same people with the

@@ -72,15 +72,15 @@ class _Anybody:
         return uniform_codes(self.schema, luck.uniforms("anybody", len(self.schema.fields)))
 
 
-def demo_world() -> BranchingWorld:
-    """Return the world that the study is drawn from."""
+def demo_world(mean_recruits: float = _MEAN_RECRUITS) -> BranchingWorld:
+    """Return the world that the study is drawn from, or one whose seeds bring more or fewer."""
     layout = Schema(FIELDS)
     weights = np.concatenate([np.array(_WEIGHTS[field.name]) for field in FIELDS])
     reference = _Anybody(layout).sample(named_luck(("demo reference",), 20_000))
     return BranchingWorld(
         "the made-up study",
         layout,
-        calibrated(layout, weights, reference, _MEAN_RECRUITS),
+        calibrated(layout, weights, reference, mean_recruits),
         Inheritance(layout, np.array([_INHERITANCE[field.name] for field in FIELDS])),
         _Anybody(layout),
     )

@@ -18,7 +18,7 @@ import peerfront as pf
 from peerfront.web.app.app_folder import read_data
 
 SIZES = {"desktop": {"width": 1280, "height": 800}, "tablet": {"width": 820, "height": 1180}}
-BUDGET, LAST_DATE = 24, "2024-02-04"  # coupons for more than the people who wait; of the study's file
+BUDGET, LAST_DATE = 40, "2024-01-28"  # coupons for more than the people who wait; of the study's file
 PATIENCE = 600_000  # milliseconds for the longest job on a busy machine
 
 
@@ -266,10 +266,10 @@ def test_forecast_estimates_and_report_and_their_commands(page, app, tmp_path) -
     """The commands of all steps, run in a folder that has only the study's file and schema, give the same files."""
     open_step(page, app, "sheet")
     unfold(page, "Change the order")
-    page.get_by_label("People wanted in all").fill("90")
+    page.get_by_label("People wanted in all").fill("176")
     page.get_by_label("Last day of the study").fill("2024-06-30")
     press(page, "Make the sheet again")
-    page.locator("[data-commands]", has_text="--target 90").wait_for(state="attached", timeout=PATIENCE)
+    page.locator("[data-commands]", has_text="--target 176").wait_for(state="attached", timeout=PATIENCE)
     commands = []
     for step in ("columns", "fit", "sheet"):
         open_step(page, app, step)
@@ -315,7 +315,7 @@ def check_one_advice(page, app, first) -> None:
     pd.testing.assert_frame_equal(by_week, pd.read_csv(app.folder / "forecast" / "weeks.csv"), atol=1e-4)
     band, chance = f"Expect {plan['p10']:.0f} to {plan['p90']:.0f} more people by 30 June 2024", plan["reaches_target"]
     assert 0 < chance < 1, "otherwise the chance is in other words"
-    expected = (band, f"{plan['recruits']:.0f} on average", f"Chance of the target of 90 (24 to come): {chance:.0%}")
+    expected = (band, f"{plan['recruits']:.0f} on average", f"Chance of the target of 176 (88 to come): {chance:.0%}")
     given = f"{sheet['coupons'].sum()} coupons"
     for step, said in {"sheet": (*expected, given), "forecast": expected, "week": (*expected, given)}.items():
         open_step(page, app, step)

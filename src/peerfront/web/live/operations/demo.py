@@ -67,6 +67,7 @@ SETTINGS = Settings(
     ),
 )
 _SEEDS = (16, 8)  # on the first day, and a week later, because few came
+_MEAN_RECRUITS = 1.25  # of seeds with unlimited coupons: a study that grows
 _ACQUAINTANCES = {"few": (2, 8), "some": (9, 20), "many": (21, 45)}
 _NAMES = ("Alex", "Kim", "Robin", "Sam", "Noor", "Jo", "Luca", "Mika", "Rami", "Toni")
 
@@ -86,7 +87,7 @@ class History:
 
     def __init__(self, journal: Journal, first: datetime, now: datetime) -> None:
         self.journal, self.first, self.now = journal, first, now
-        self.world, self.rng = demo_world(), named_generator("live demo", 0)
+        self.world, self.rng = demo_world(_MEAN_RECRUITS), named_generator("live demo", 0)
         self.to_do: list[tuple[datetime, int, Callable[[datetime], object]]] = []
         self.numbers, self.names = itertools.count(1), itertools.count(1)
         self.people: dict[str, _Somebody] = {}
