@@ -34,7 +34,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 DEMO := results/demo
-ORDER := --budget 60 --deadline 2024-07-31 --target 555
+ORDER := --budget 60 --deadline 2024-07-31 --target 550
 TODAY := 2024-04-29
 
 demo: $(VENV)/installed

@@ -78,7 +78,7 @@ WALKS = {
     ),
     "week": (
         "example --out example",
-        "week example/study.csv --folder running --budget 60 --deadline 2024-07-31 --target 555 --valid-days 30"
+        "week example/study.csv --folder running --budget 60 --deadline 2024-07-31 --target 550 --valid-days 30"
         " --date 2024-04-29",
     ),
     "gfp in compare": ("compare --world icpsr22140 --policy gfp --discount 0.9 --episodes 20 --budget 30 --workers 1",),
