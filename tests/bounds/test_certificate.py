@@ -355,10 +355,3 @@ def test_impossible_settings_and_states_are_refused() -> None:
         smallest_duals(index, one_state(9, people(1)), 50, 2)
     with pytest.raises(SettingError, match="at most 2 coupons a person; the rules allow any number"):
         smallest_duals(index, one_state(8, people(1)), 50)
-
-
-def test_how_far_a_plan_can_be_from_the_best() -> None:
-    found = certify(State(8, Frontier.of(people(0, 1, 2))), *models(bridge()), 0.9)
-    assert found.shortfall(found.high) == 0.0
-    assert found.shortfall(0.9 * found.high) == pytest.approx(0.1)
-    assert found.shortfall(2 * found.high) == 0.0

@@ -18,7 +18,7 @@ def run_command(folder: Path, monkeypatch, capsys, *arguments, columns: int) -> 
     out, err = capsys.readouterr()
     code = int(ended.value.code or 0)
     if code:
-        assert code == 2
+        assert code == 2, err
         assert "Traceback" not in err
         after = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         assert after == before, "a command that fails writes nothing"

@@ -34,7 +34,7 @@ def test_a_forecast_is_printed_and_kept(run, place) -> None:
         "round by round",
         "3 coupons each",
         "in 3 rounds",
-        "Chance of the target of 5",
+        "Target 5",
         "Written to",
     ):
         assert part in out
@@ -62,7 +62,7 @@ def test_a_report_is_written(run, place) -> None:
     assert "<h1>Harbour &lt;study&gt;</h1>" in page
     assert "2026-03-02, round 4" in page
     assert "people on the list that was given" in page
-    assert "Chance of the target of 95 (5 to come)" in page
+    assert "Target 95 (5 to come)" in page
     assert "Warning." not in page  # the file is the one the model was fitted to
     code, _, err = run(*asked)
     assert code == 2

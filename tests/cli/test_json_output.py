@@ -94,6 +94,21 @@ def test_figures_are_those_that_are_printed(run) -> None:
     assert {"code", "coupons", "text"} <= set(sheet["table"][0]["reason"])
 
 
+def test_a_report_gives_the_results_of_its_page(run) -> None:
+    asked = ("model", "study.csv", "--out", "page.html", "--episodes", 10, "--budget", 9, "--json")
+    report = json.loads(run("report", *asked)[1])["result"]
+    order = ("--study-file", "study.csv", "--budget", 9, "--episodes", 10, "--json")
+    outlook = json.loads(run("forecast", "model", *order)[1])["result"]
+    assert report["outlook"]["summary"] == outlook["summary"]
+    assert 0 < report["plan"]["coupons"]["number"] <= report["rules"]["budget"] == 9
+    assert (report["file"], report["sheet"], report["estimates"]) == ("page.html", None, None)
+    assert "person-" not in json.dumps(report), "nobody's id"
+    named = json.loads(run("report", *asked, "--with-ids", "--outcome", "sex", "--overwrite")[1])["result"]
+    given = sum(row["coupons"] for row in named["sheet"]["table"])
+    assert given == named["sheet"]["spend"] == named["plan"]["coupons"]["number"]
+    assert named["estimates"]
+
+
 def test_errors_are_documents_too(run) -> None:
     for asked, error in (
         (("plan", "nowhere", "frontier.csv", "--budget", 9), "saved_fits.no_folder"),

@@ -55,6 +55,22 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
     assert "week-01_2026-03-02_2" in out
 
 
+def test_the_same_command_again_shows_the_same_sheet(study, monkeypatch, capsys, tmp_path) -> None:
+    """Whole, or without what is for one week only; with another number it is refused."""
+    assert run(monkeypatch, capsys, "check", "harbour.csv", "--out", "read")[0] == 0
+    first = (*FIRST_WEEK, "--schema", "read/schema.toml", "--spend", "20")
+    assert run(monkeypatch, capsys, *first)[0] == 0
+    for again in (first, ("week", "harbour.csv", "--date", "2026-03-02")):
+        code, out, err = run(monkeypatch, capsys, *again)
+        assert code == 0, err
+        assert "This week was made before" in out
+    for other in (("--spend", "21"), ("--budget", "121"), ("--more-coupons", "1"), ("--rounds-left", "2")):
+        code, _, err = run(monkeypatch, capsys, "week", "harbour.csv", "--date", "2026-03-02", *other)
+        assert (code, "was made from another order. Undo it first (--undo)" in err) == (2, True)
+    code, _, err = run(monkeypatch, capsys, "week", "harbour.csv", "--date", "2026-03-09", "--budget", "120")
+    assert (code, "were given in its first week" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

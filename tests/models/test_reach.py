@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from peerfront.foundation.counts import survival_table
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.randomness import named_generator, named_luck
+from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import largest_means
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
@@ -59,11 +59,15 @@ def test_nobody_is_believed_to_go_far_beyond_what_people_have_shown(family) -> N
     )
     assert held.most_shown == free.most_shown == 12
     everybody = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, 8).T.astype(np.int16)
+
+    def by_member(model: LearnedResponse) -> np.ndarray:
+        return model.rates.member_means(model.schema.one_hot(everybody))
+
     assert (held.survival(everybody, 12)[:, 11] <= 0.6 + 1e-6).all()
-    assert (held.member_means(everybody) <= held.rates.largest).all()
+    assert (by_member(held) <= held.rates.largest).all()
     assert free.survival(BOTH, 12)[0, 11] > 0.9, "the case tests nothing if nothing is extrapolated"
     # Where every member stays below, nothing changes.
-    below = (free.member_means(everybody) <= held.rates.largest).all(axis=0)
+    below = (by_member(free) <= held.rates.largest).all(axis=0)
     assert below.any()
     assert np.array_equal(held.means(everybody[below]), free.means(everybody[below]))
 
@@ -88,17 +92,6 @@ def test_a_single_outlier_shows_nothing() -> None:
     assert fit_response(some, QUICK).most_shown == 5
     coupons[4] = 50
     assert fit_response(dataclasses.replace(history, coupons=coupons), QUICK).most_shown == 50
-
-
-def test_forecasts_respect_the_limit_too() -> None:
-    history = growing(most=12)
-    model = fit_response(history, dataclasses.replace(QUICK, doubt=len(history.coupons)))  # a chance of one half
-    luck = named_luck(("reach",), 4000)
-    people = np.repeat(BOTH, 4000, axis=0)
-    calm, upwards = np.zeros((4000, 3)), np.tile([5.0, 0.0, 0.0], (4000, 1))
-    assert np.array_equal(model.sample_shifted(people, 9, luck, calm), model.sample(people, 9, luck))
-    shown = (model.sample_shifted(people, 12, luck, upwards) >= 12).mean()
-    assert shown <= 0.5 + 4 * np.sqrt(0.25 / 4000)
 
 
 def test_the_limit_is_saved_and_earlier_fits_still_load() -> None:

@@ -77,37 +77,12 @@ def test_tables_samples_and_likelihood_are_of_one_model(family) -> None:
 
 
 @pytest.mark.parametrize("family", RESPONSE_FAMILIES)
-def test_shifted_by_nothing_is_not_shifted(family) -> None:
-    model, luck = fitted(family), named_luck(("shifted", family), 3000)
-    people = np.repeat(codes((1, 2)), 3000, axis=0)
-    members = len(model.rates.log_scale)
-    calm = model.sample_shifted(people, 4, luck, np.zeros((3000, members)))
-    assert np.array_equal(calm, model.sample(people, 4, luck))
-    logs = np.log(model.member_means(people[:1]))[:, 0]
-    if np.ptp(logs) > 1e-6:
-        upwards = np.tile(20.0 * (logs - logs.mean()) / np.ptp(logs) ** 2, (3000, 1))
-        only_rates = dataclasses.replace(model, members=None)
-        assert only_rates.sample_shifted(people, 4, luck, upwards).mean() > calm.mean()
-    more = model.sample_shifted(people, 5, luck, np.full((3000, members), 0.3))
-    fewer = model.sample_shifted(people, 4, luck, np.full((3000, members), 0.3))
-    assert ((more - fewer >= 0) & (more - fewer <= 1)).all()
-
-
-@pytest.mark.parametrize("family", RESPONSE_FAMILIES)
 def test_kept_and_made_again(family) -> None:
     model = fitted(family)
     again = LearnedResponse.restored(model.stored(), model.schema)
     people, luck = a_history().referrers, named_luck(("kept",), 60)
     assert (again.story, again.fields) == (model.story, model.fields)
     assert np.array_equal(again.sample(people, 3, luck), model.sample(people, 3, luck))
-    assert np.array_equal(again.members, model.members)
-    weights = np.full((60, len(model.members)), 0.4)
-    assert np.array_equal(
-        again.sample_shifted(people, 3, luck, weights), model.sample_shifted(people, 3, luck, weights)
-    )
-    rounded = model.rounded()
-    assert rounded.expected_recruits(people, 3) == pytest.approx(model.expected_recruits(people, 3), abs=0.02)
-    assert rounded.use == round(model.use, 3)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +117,6 @@ def test_nobody_is_believed_to_use_more_than_people_have_shown(family) -> None:
     model = fit_response(history, dataclasses.replace(QUICK, family=family, doubt=60.0))  # a chance of one half
     assert model.most_shown >= 10
     assert (model.counts(KINDS, model.most_shown)[:, -1] <= 0.5 + 1e-6).all()
-
-
-@pytest.mark.parametrize("family", RESPONSE_FAMILIES)
-def test_each_member_alone(family) -> None:
-    model, people = fitted(family), a_history().referrers[:5]
-    for number, means in enumerate(model.member_means(people)):
-        assert model.member(number).means(people) == pytest.approx(means, rel=1e-6)
-    sizes = [model.member(number).size for number in range(len(model.members))]
-    assert np.mean(sizes) == pytest.approx(model.size) or np.isinf(model.size)
 
 
 def test_stories_hold_all_families() -> None:

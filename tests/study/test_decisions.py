@@ -165,9 +165,9 @@ def test_where_counts_contradict_the_belief_everybody_gets_the_usual_number() ->
     assert {each.code for each in sheet.table["reason"]} == {ReasonCode.USUAL}
     (said,) = [each for each in sheet.notes if each.code.startswith("evidence.usual")]
     assert str(said) == (
-        "About 5 of about 35 people with 1 coupon brought somebody; the model, which has taken that in, still "
-        "expects 10 to 20. So everybody gets the usual 3 while coupons last, and expectations follow what that brought "
-        "lately; response='belief' plans by the model all the same."
+        "About 5 of about 35 people with 1 coupon brought somebody; the model fitted to that expects 10 to 20. "
+        "So everybody gets the usual 3 while coupons last, and expectations follow what that brought; "
+        "response='belief' follows the model."
     )
     anyway = plan_coupons(fit, people, order(14, response="belief"))
     assert anyway.table["coupons"].tolist() == plan["coupons"].tolist()

@@ -75,7 +75,7 @@ def test_every_view_of_a_day_shows_the_same_figures(running) -> None:
     page = re.sub(r"<[^>]+>", "", page_of(model.fit, file, model.schema, asked, None, report.settings))
     for words in (str(week), str(sheet), str(outlook), page):
         assert band in words
-    chance = re.search(r"Chance of the target of 90 \(\d+ to come\): \d+%", str(outlook))[0]
+    chance = re.search(r"Target 90 \(\d+ to come\): chance \d+%", str(outlook))[0]
     for words in (str(week), str(sheet), page):
         assert chance in words
     coupons = f"{sheet.spend} coupons"

@@ -295,7 +295,7 @@ def test_words_begin_with_the_band_and_the_target(by_rounds: Outlook, by_date: O
     lines = [str(line) for line in by_date.lines()]
     plan = by_date.of_plan
     assert lines[0].startswith(f"Expect {plan['p10']:.0f} to {plan['p90']:.0f} more people by 20 March 2027")
-    assert any("Chance of the target of 50 (10 to come)" in line for line in lines)
+    assert any("Target 50 (10 to come)" in line for line in lines)
     assert str(by_rounds.lines()[0]).startswith("Expect ")
     assert "in 4 rounds" in str(by_rounds.lines()[0])
     details = "\n".join(map(str, by_date.details()))

@@ -8,14 +8,14 @@ from peerfront.study.sheet_groups import Group, groups_of
 MANY, YOUNG = ("knows", "many"), ("age", "18-24")
 
 
-def people(coupons: int, answers: list[tuple[str, str] | None], by: str = "plan") -> pd.DataFrame:
+def people(coupons: int, answers: list[tuple[str, str] | None]) -> pd.DataFrame:
     """People with a number of coupons; an answer makes them more likely than most."""
     reasons = [
         Reason(ReasonCode.MORE_LIKELY, coupons, field=each[0], category=each[1]) if each
         else Reason(ReasonCode.AS_LIKELY, coupons)
         for each in answers
     ]  # fmt: skip
-    return pd.DataFrame({"coupons": coupons, "decided_by": by, "reason": reasons})
+    return pd.DataFrame({"coupons": coupons, "reason": reasons})
 
 
 def test_groups_are_named_by_what_most_of_them_share_and_people_with_fewer_do_not() -> None:
@@ -39,7 +39,7 @@ def test_a_minority_does_not_name_its_group() -> None:
     assert groups_of(table)[0].answers == ()
 
 
-def test_draws_are_counted_and_people_alike_have_one_group_without_a_name() -> None:
-    table = pd.concat([people(1, [MANY], by="lot"), people(1, [MANY], by="random"), people(1, [MANY])])
-    assert groups_of(table) == (Group(1, 3, (), 2),)
+def test_people_alike_are_one_group_without_a_name() -> None:
+    table = people(1, [MANY, MANY, MANY])
+    assert groups_of(table) == (Group(1, 3),)
     assert groups_of(table.iloc[:0]) == ()

@@ -79,10 +79,10 @@ def test_later_weeks_have_a_model_a_sheet_and_a_forecast_by_date(template) -> No
     third = template.results[2]
     told = str(third)
     assert "Week 3, 2026-03-16" in told
-    assert "New since last week:" in told
+    assert "New:" in told
     assert "as planned" in told
     assert re.search(r"Expect \d+ to \d+ more people by 25 May 2026", told)
-    assert re.search(r"Chance of the target of 90 .*\d+%", told)
+    assert re.search(r"Target 90 .*\d+%", told)
     assert {path.name for path in third.folder.iterdir()} == {
         "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png", "people.csv", "summary.txt", "summary.json",
         "model", "logged.txt",

@@ -27,16 +27,14 @@ def test_what_is_new_lost_or_different_is_said() -> None:
     assert changes.other_recruiter == (("A", "S2", "S1"),)
     told = "\n".join(map(marked, change_lines(changes)))
     assert "Changed since last week: S2 has 2 coupons, last week 3, A is a recruit of S2, last week of S1." in told
-    assert "New since last week: 1 recruit, 1 seed; 6 coupons handed out." in told
+    assert "New: 1 recruit, 1 seed; 6 coupons handed out." in told
     assert "Warning: Missing from last week's file: C." in told
 
 
 def test_the_same_file_has_no_changes() -> None:
     changes = changes_since(snapshot(study(*BEFORE)), study(*BEFORE))
     assert (changes.people, changes.issued, changes.lost, changes.fewer_coupons) == (0, 0, (), ())
-    assert [str(line) for line in change_lines(changes)] == [
-        "New since last week: 0 recruits, 0 seeds; 0 coupons handed out."
-    ]
+    assert [str(line) for line in change_lines(changes)] == ["New: 0 recruits, 0 seeds; 0 coupons handed out."]
 
 
 def test_the_plan_against_what_was_handed_out() -> None:
@@ -46,7 +44,7 @@ def test_the_plan_against_what_was_handed_out() -> None:
     assert done.table.values.tolist() == [["A", 2, 2.0], ["B", 1, 3.0], ["C", 3, 0.0]]
     assert done.unplanned.values.tolist() == [["S1", 1], ["D", 1]]
     told = "\n".join(map(str, handed_out_lines(done)))
-    assert "6 coupons planned for 3 people, 5 handed out; 1 of 3 as planned" in told
+    assert "6 coupons planned for 3 people, 5 handed out; 1 as planned" in told
     assert "Nothing yet for C" in told
     assert "Another number: B (3, planned 1)" in told
     assert "Not on the sheet, and got coupons: S1 (1), D (1)" in told

@@ -23,6 +23,8 @@ def test_every_family_has_a_name_in_words() -> None:
 
 
 def test_reasons_follow_each_other() -> None:
-    first, then = note("fit_reason.family_asked", family=FAMILY_NAMES["nb"]), note("fit_reason.as_before")
+    first, then = note("fit_reason.family_asked", family=FAMILY_NAMES["nb"]), note("fit_reason.one_coupon_each")
     both = note("fit_reason.and_then", first=first, then=then)
-    assert str(both) == "negative binomial, as asked. Shape and fields as in the story that was fitted first."
+    assert str(both) == (
+        "negative binomial, as asked. Hardly anybody had more than one coupon: what a second one does is a guess."
+    )

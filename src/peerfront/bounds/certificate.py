@@ -68,10 +68,6 @@ class Certificate:
         """Two standard errors above, never more than the budget allows."""
         return min(self.bound + _INTERVAL_ERRORS * self.standard_error, self.budget_bound)
 
-    def shortfall(self, expected: float) -> float:
-        """How far a plan that expects this much can be from the best possible, as a share of it: within 3% is .03."""
-        return max(1.0 - expected / self.high, 0.0) if self.high > 0.0 else 0.0
-
 
 @dataclass(frozen=True)
 class Effort:

@@ -190,9 +190,15 @@ def report_command(
     Nothing in it is loaded from elsewhere, and no id is in it unless you ask with --with-ids. The same files, settings
     and --date give the same page.
     """
+    from peerfront.foundation.files import write_text
     from peerfront.study.model import load
+    from peerfront.study.outlook import STUDIES
+    from peerfront.study.population import population_total
+    from peerfront.study.report import ReportSettings, study_report
+    from peerfront.study.report_calendar import read_earlier_backtest, read_earlier_forecast
     from peerfront.study.study_folder import study_of
     from peerfront.study.week_changes import read_running_study
+    from peerfront.words.report_page import report_page
 
     if decisions is not None and not outcome:
         raise SettingError("report.needs_outcome", decisions=Remedy("decisions"), outcome=Remedy("outcome"))
@@ -205,12 +211,18 @@ def report_command(
     order = order_of(context, budget=fitted.fit.rules.budget if budget is None else budget)
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_running_study(file, fitted.schema.reading, study_of(model), newest=True)
+    settings = ReportSettings(
+        STUDIES if episodes is None else episodes, seed, with_ids, not without_trees, heading, tuple(outcome or ()),  # type: ignore[arg-type] # checked there
+        population_total(order, fitted.fit.schema), decisions, as_of,
+    )  # fmt: skip
+    before = None if forecast_before is None else read_earlier_forecast(forecast_before)
+    tested = None if backtest is None else read_earlier_backtest(backtest)
     with shown_progress() as progress:
-        fitted.report(
-            study, people, order,
-            out=out, episodes=episodes, seed=seed, with_ids=with_ids, as_of=as_of,
-            with_trees=not without_trees, heading=heading, forecast_before=forecast_before, backtest=backtest,
-            outcome=outcome or (), decisions=decisions, progress=progress,
-        )  # fmt: skip
+        report = study_report(fitted.fit, study, fitted.schema, order, people, settings, progress, before, tested)
+    write_text(out, report_page(report), private=with_ids)
     tell("Written: {file}.", file=out)
-    return {"file": out}
+    return {
+        "file": out, "order": report.order, "rules": report.rules, "counts": report.counts, "problems": report.problems,
+        "plan": report.plan, "sheet": report.sheet if with_ids else None, "outlook": report.outlook,
+        "belief": fitted.fit.scores.get("coupon_stories"), "estimates": report.estimates,
+    }  # fmt: skip

@@ -112,7 +112,7 @@ def _show(result: "WeekResult", *, details: bool) -> None:
     from rich.padding import Padding
 
     from peerfront.words.sheet import people_table
-    from peerfront.words.week_words import DETAILS, THIS_WEEK, files_written, log_line, sections_of
+    from peerfront.words.week_words import DETAILS, THIS_WEEK, log_line, sections_of
 
     screen = new_screen()
     for section in sections_of(result):
@@ -136,4 +136,4 @@ def _show(result: "WeekResult", *, details: bool) -> None:
             folder=result.folder,
         )
     else:
-        tell("Written to {folder}: {files}.", folder=result.folder, files=files_written(result.plan))
+        tell("Written to {folder}.", folder=result.folder)

@@ -39,7 +39,7 @@ from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
-from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
+from peerfront.gfp.surrogate import learned_networks
 from peerfront.models.belief.belief import Belief, BeliefResponse
 from peerfront.models.belief.belief_world import BeliefWorld
 from peerfront.models.returns.return_times import ReturnTimes
@@ -220,7 +220,7 @@ class Fit:
         seen = [network.inputs for network in networks]
         if any(part.schema != self.schema for part in (self.belief, self.offspring, *seen)):
             raise SettingError("saved_fits.other_schemas")
-        shown, made = value_response(self.belief), _planned_stories(self.belief, *networks)
+        shown, made = value_response(self.belief), planned_stories(self.belief, *networks)
         alike = (
             all(inputs.response is None or _same_draws(inputs.response, shown) for inputs in seen)
             and all(learned_networks(story) == networks for story in self.planner.stories)
@@ -325,11 +325,7 @@ def _restored(manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 def _restored_planner(stored: Stored, schema: Schema, belief: Belief) -> Planner:
     surrogate, laplace, discount, least, name = restored_value(stored, schema, value_response(belief))
-    return Planner(_planned_stories(belief, surrogate, laplace), discount, least, name)
-
-
-def _planned_stories(belief: Belief, surrogate: FrozenSurrogate, laplace: LaplaceNetwork) -> tuple[Story, ...]:
-    return planned_stories(belief, surrogate, laplace)
+    return Planner(planned_stories(belief, surrogate, laplace), discount, least, name)
 
 
 def _same_draws(one: ResponseModel, other: ResponseModel) -> bool:

@@ -5,7 +5,7 @@ The plan counts open coupons and the days left; any policy by rounds can be used
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,32 @@ from peerfront.foundation.randomness import Keys, Luck
 from peerfront.gfp.backup import left_by_frontier, left_uncovered
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
-from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, still_to_come
+from peerfront.models.returns.coupons_seen import CouponsSeen, count_chances, expected_returns, still_to_come
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.problem import Crowd, Frontier, Policy, Rules, State
 from peerfront.problem.episode import ask_many
 from peerfront.study.study_state import OpenHolders, part_of, rounds_until
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+Rows = TypeVar("Rows", bound="DataclassInstance")
 _POLICY = 1 << 40  # a policy draws from a stream that belongs to no person
 _HARDLY = 1e-3
+
+
+def taken(people: Rows, rows: Whole | NDArray[np.bool_]) -> Rows:
+    """Some of these people; `people` are a dataclass of arrays with a row each."""
+    return type(people)(*(getattr(people, each.name)[rows] for each in fields(people)))
+
+
+def joined(people: Rows, more: Rows) -> Rows:
+    """These people, and then others."""
+    return type(people)(
+        *(np.concatenate([getattr(people, each.name), getattr(more, each.name)]) for each in fields(people))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +58,6 @@ class Holders:
     valid: Array
     place: Whole
     """In the waves and trees (`day_models.place_of`)."""
-
-    def take(self, rows: Whole | NDArray[np.bool_]) -> "Holders":
-        return Holders(*(getattr(self, each.name)[rows] for each in fields(Holders)))
-
-    def joined(self, more: "Holders") -> "Holders":
-        return Holders(
-            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(Holders))
-        )
 
     def open(self, day: int) -> Whole:
         """Coupons that may still be used at the end of a day, [holders]."""
@@ -113,13 +121,10 @@ def coming_of(
 
 def expected_to_come(planner: Planner, holders: OpenHolders, times: ReturnTimes, days_left: float = np.inf) -> Array:
     """Recruits still to come from each holder's open coupons, averaged over the stories, [holders]."""
-    seen = holders.seen
-    total = np.zeros(len(holders))
+    seen, total = holders.seen, np.zeros(len(holders))
     for story in planner.stories:
-        more = still_to_come(count_chances(story.response, holders.covariates, seen.coupons), seen, times)
-        total += story.weight * (more @ np.arange(more.shape[1]))
-    if np.isfinite(days_left):
-        total *= times.chance_by(seen.ages + days_left, seen.ages, 1.0, seen.validity, seen.site_codes)
+        chances = count_chances(story.response, holders.covariates, seen.coupons)
+        total += story.weight * expected_returns(chances, seen, times, days_left)[:, 0]
     return total
 
 
@@ -152,10 +157,10 @@ class PlanByDate:
         kept = place[moment.holders.episode] >= 0
         if not kept.any():
             return None
-        kept[kept] = may_still_come(_as_seen(moment.holders.take(kept), moment.day), self.times)
+        kept[kept] = may_still_come(_as_seen(taken(moment.holders, kept), moment.day), self.times)
         if not kept.any():
             return None
-        holders = moment.holders.take(kept)
+        holders = taken(moment.holders, kept)
         seen = OpenHolders(_as_seen(holders, moment.day), holders.covariates)
         frontier = place[holders.episode]
         return np.concatenate(

@@ -12,7 +12,7 @@ every policy, as far as the coupons reach. The tests hold a plain version for on
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from peerfront.problem import Crowd, Frontier
 from peerfront.problem.response import UNLIMITED
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.day_models import DrawnModels, place_of
-from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay
+from peerfront.study.day_policies import DayPolicy, Holders, PlanningDay, joined, taken
 from peerfront.study.slowing import Brakes
 from peerfront.study.study_state import SharesLeft, Standing
 
@@ -134,9 +134,9 @@ class DayPaths:
         return total
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Coming:
-    """Returns that are still to happen, of all studies."""
+    """People who are still to come, or wait for their interview, of all studies."""
 
     episode: Whole
     day: Whole
@@ -144,25 +144,6 @@ class _Coming:
     covariates: Codes
     place: Whole
     holder: Whole  # row among the holders
-
-    def take(self, rows: NDArray[np.bool_] | Whole) -> "_Coming":
-        return _Coming(*(getattr(self, each.name)[rows] for each in fields(_Coming)))
-
-    def joined(self, more: "_Coming") -> "_Coming":
-        return _Coming(
-            *(np.concatenate([getattr(self, each.name), getattr(more, each.name)]) for each in fields(_Coming))
-        )
-
-
-@dataclass
-class _Queue:
-    """People who have come and wait for their interview, first come first."""
-
-    episode: Whole
-    day: Whole
-    keys: Keys
-    covariates: Codes
-    place: Whole
 
 
 def simulate_days(
@@ -222,9 +203,7 @@ class _Simulation:
         self.place = np.tile(place_of(1, standing.trees_waiting, number), studies)  # of those who wait
         self.holders = self._open_holders()
         self.coming = self._still_to_come()
-        fields_ = standing.waiting.covariates.shape[1]
-        nobody = np.zeros(0, np.int64)
-        self.queue = _Queue(nobody, nobody, np.zeros(0, np.uint64), np.zeros((0, fields_), np.int16), nobody)
+        self.queue = taken(self.coming, np.zeros(0, np.int64))
 
     def run(self, policy: DayPolicy) -> DayPaths:
         ends, studies = self.settings.ends, len(self.luck)
@@ -232,7 +211,7 @@ class _Simulation:
         self.remaining = np.full(studies, self.settings.budget, dtype=np.int64)
         self.recruited = np.zeros(studies, np.int64)
         self.interviews = np.zeros((studies, self.settings.days + 1), np.int64)
-        self.holders = self.holders.take(np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
+        self.holders = taken(self.holders, np.arange(len(self.holders.keys)))  # a copy: returns are counted in it
         self.too_late = self.too_late.copy()
         arrivals, queue, spent, open_ = (np.zeros((studies, len(ends)), np.int64) for _ in range(4))
         stopped = np.full(studies, GOES_ON)
@@ -305,7 +284,7 @@ class _Simulation:
             crowd,
             self.remaining.copy(),
             self.recruited.copy(),
-            self.holders.take(is_open),
+            taken(self.holders, is_open),
             self.luck,
         )
         coupons = np.asarray(self.policy.hand_out(moment), dtype=np.int64)
@@ -360,41 +339,30 @@ class _Simulation:
             np.full(number, self.standing.valid_days),
             place,
         )
-        self.holders = self.holders.joined(new)
+        self.holders = joined(self.holders, new)
         if number:
             able = coupons if given.members is None else np.minimum(coupons, self.left[given.members])
             brought = self.models.recruits(given.episode, place, given.covariates, able, given.luck)
             ages = self.models.ages(given.episode, given.luck, int(coupons.max()), self.standing.valid_days)
             person, which = np.nonzero(np.arange(ages.shape[1]) < brought[:, None])
-            self.coming = self.coming.joined(self._children(first + person, begins + ages[person, which], 0))
+            self.coming = joined(self.coming, self._children(first + person, begins + ages[person, which], 0))
 
     def _week(self, first: int, last: int) -> Whole:
         """Let people come and be interviewed from day `first` to day `last`; return the arrivals, [studies]."""
         studies = len(self.luck)
         due = self.coming.day <= last
-        come = self.coming.take(due)
-        self.coming = self.coming.take(~due)
+        come, self.coming = taken(self.coming, due), taken(self.coming, ~due)
         if self.share_left is not None:
             come = self._not_recruited_yet(come, self.share_left)
         np.add.at(self.holders.returned, come.holder, 1)
         came = np.bincount(come.episode, minlength=studies)
         self.recruited += came
-        queue = self.queue
-        episode = np.concatenate([queue.episode, come.episode])
-        day = np.concatenate([queue.day, come.day])
-        keys = np.concatenate([queue.keys, come.keys])
-        covariates = np.concatenate([queue.covariates, come.covariates])
-        place = np.concatenate([queue.place, come.place])
-        line = np.lexsort((keys, day, episode))
-        episode, day, keys, covariates, place = episode[line], day[line], keys[line], covariates[line], place[line]
-        starts = np.searchsorted(episode, np.arange(studies))
-        rank = np.arange(len(episode)) - starts[episode]
-        served = rank < _places(self.limit, first, last)[episode]
+        line = _first_come(joined(self.queue, come))
+        served = _before(line) < _places(self.limit, first, last)[line.episode]
+        now, self.queue = taken(line, served), taken(line, ~served)
         # People who waited are interviewed when the week begins, and so are those who come on its planning day.
-        held = np.maximum(day, first)[served]
-        np.add.at(self.interviews, (episode[served], held), 1)
-        self._let_wait(Crowd(episode[served], keys[served], covariates[served]), place[served])
-        self.queue = _Queue(episode[~served], day[~served], keys[~served], covariates[~served], place[~served])
+        np.add.at(self.interviews, (now.episode, np.maximum(now.day, first)), 1)
+        self._let_wait(Crowd(now.episode, now.keys, now.covariates), now.place)
         return came
 
     def _let_wait(self, new: Crowd, place: Whole) -> None:
@@ -409,12 +377,21 @@ class _Simulation:
 
     def _not_recruited_yet(self, come: _Coming, share_left: SharesLeft) -> _Coming:
         """Leave out people who have been recruited before, in the order in which they come."""
-        come = come.take(np.lexsort((come.keys, come.day, come.episode)))
+        come = _first_come(come)
         for week_counts in (False, True):  # recruits of the same week count once it is known about how many there are
-            before = np.arange(len(come.keys)) - np.searchsorted(come.episode, come.episode)
-            left = share_left(self.recruited[come.episode] + week_counts * before, come.episode)
-            come = come.take(Luck(come.keys).uniform("not recruited yet") < left)
+            left = share_left(self.recruited[come.episode] + week_counts * _before(come), come.episode)
+            come = taken(come, Luck(come.keys).uniform("not recruited yet") < left)
         return come
+
+
+def _first_come(people: _Coming) -> _Coming:
+    """These people study by study, first come first."""
+    return taken(people, np.lexsort((people.keys, people.day, people.episode)))
+
+
+def _before(people: _Coming) -> Whole:
+    """How many of each person's study stand before them, [people]."""
+    return np.arange(len(people.keys)) - np.searchsorted(people.episode, people.episode)
 
 
 def _places(limit: Array, first: int, last: int) -> Array:

@@ -99,7 +99,7 @@ class PlanOrder:
             strata=_field_names,
             randomise=_chance_of_each,
             seed=at_least(0, MOST_SEED),
-            population=_texts,
+            population=texts,
             already=optional(at_least(0)),
             acquaintances=optional(one_or_more),
             spend=optional(at_least(0, MOST_COUPONS)),
@@ -136,7 +136,7 @@ def _auto_or_share(name: str, value: Any) -> float | str | None:
     return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
 
 
-def _texts(name: str, value: Any) -> tuple[str, ...]:
+def texts(name: str, value: Any) -> tuple[str, ...]:
     """Rule: one number, one text or several; kept as texts."""
     several = value if isinstance(value, list | tuple) else () if value is None else (value,)
     return tuple(str(each) for each in several)

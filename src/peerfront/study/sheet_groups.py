@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from peerfront.study.decisions import AT_RANDOM, BY_LOT
 from peerfront.study.reasons import Reason, ReasonCode
 
 _MOST = 0.6  # share of a group who have the answers that are named
@@ -24,19 +23,16 @@ class Group:
     people: int
     answers: tuple[Answer, ...] = ()
     """Field and category: at most two answers that set most of them apart from people who get fewer."""
-    drawn: int = 0
-    """How many of them were drawn by lot or at random."""
 
 
 def groups_of(table: pd.DataFrame) -> tuple[Group, ...]:
     """The groups of a sheet's table, the most coupons first."""
     numbers, reasons = table["coupons"].to_numpy(), table["reason"].to_numpy()
-    drawn = table["decided_by"].isin((BY_LOT, AT_RANDOM)).to_numpy()
     groups = []
     for coupons in np.unique(numbers)[::-1].tolist():
         own = numbers == coupons
         answers = _telling(reasons[own], reasons[numbers < coupons]) if coupons and own.sum() > 1 else ()
-        groups.append(Group(coupons, int(own.sum()), answers, int((drawn & own).sum())))
+        groups.append(Group(coupons, int(own.sum()), answers))
     return tuple(groups)
 
 

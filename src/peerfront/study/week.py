@@ -19,6 +19,7 @@ from peerfront.data.reading import read_study
 from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import waiting_people
+from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, n_coupons, note, part_of, silent
@@ -165,6 +166,8 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         result = _read_again(kept, last, day, digest, order)
         if result is not None:
             return result
+        if (request.given or {}).get("budget") is not None:
+            raise SettingError("week.budget_again", remedy=Remedy("more_coupons"))
     before = None if last is None else people_of_week(kept, last)
     done = changes = None
     if last is not None and before is not None:
@@ -227,11 +230,9 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
 def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
     """This week's order: last week's, with the changed fields."""
     if last is not None:
-        if given.get("budget") is not None:
-            raise SettingError("week.budget_again", remedy=Remedy("more_coupons"))
         more = whole_number("more coupons", given.pop("more_coupons", None) or 0, 0, MOST_COUPONS)
-        order = WeekOrder.from_log(dict(last.facts["order"]))
-        return replace(order.changed(**given), budget=order.budget + more)
+        order = WeekOrder.from_log(dict(last.facts["order"])).changed(**given)
+        return replace(order, budget=order.budget + more)
     if given.pop("more_coupons", None) is not None:
         raise SettingError("week.more_coupons_too_early", budget=Remedy("budget"), more=Remedy("more_coupons"))
     if given.get("budget") is None:
@@ -240,9 +241,13 @@ def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
 
 
 def _schema_file(kept: StudyFolder, asked: Path | None) -> Path | None:
-    if asked is not None and kept.schema is not None and asked.resolve() != kept.schema.resolve():
+    if asked is not None and kept.schema is not None and _read_as(asked) != _read_as(kept.schema):
         raise SettingError("week.another_schema", schema=kept.schema)
     return asked if kept.schema is None else kept.schema
+
+
+def _read_as(schema: Path) -> StudySchema:
+    return replace(read_schema(schema), source="")
 
 
 def _day_of(study: Study, asked: date | None) -> date:
@@ -266,7 +271,10 @@ def _day_of(study: Study, asked: date | None) -> date:
 
 
 def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: WeekOrder) -> WeekResult | None:
-    """The last week, if the request is the same; None for a later day. Refuse a different request for the same day."""
+    """The last week, if the request is the same; None for a later day. Refuse a different request for the same day.
+
+    What an order has for one week only may be left out.
+    """
     then = date.fromisoformat(last.day)
     if day > then:
         return None
@@ -282,7 +290,8 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
         )
     if digest != last.facts["digest"]:
         raise SettingError("week.from_another_file", day=last.day, undo=undo)
-    if order != WeekOrder.from_log(last.facts["order"]):
+    made_with = WeekOrder.from_log(last.facts["order"])
+    if order.as_of_week(made_with) != made_with:
         raise SettingError("week.from_another_order", day=last.day, undo=undo)
     return _result(kept, None)
 

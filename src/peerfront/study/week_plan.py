@@ -34,7 +34,7 @@ from peerfront.study.advice import advise
 from peerfront.study.coupon_sheet import CouponSheet, Heading
 from peerfront.study.decisions import BY_LOT
 from peerfront.study.model import Model
-from peerfront.study.orders import RESPONSES, PlanOrder
+from peerfront.study.orders import RESPONSES, PlanOrder, texts
 from peerfront.study.outlook import Outlook
 from peerfront.study.reasons import Reason, ReasonCode
 from peerfront.study.study_state import standing_today
@@ -43,6 +43,7 @@ USUAL_EACH = 3
 """Coupons that everybody gets while a study is too small for a model."""
 SHEET, PRINTED, FORECAST, PICTURE = "sheet.csv", "sheet.xlsx", "forecast.csv", "forecast.png"
 _SAME_FOR_ALL = "same for all"
+_FOR_ONE_WEEK = ("spend", "rounds_left")
 _MOST = 0.9  # the summary warns if a smaller share of the recruits of today's coupons comes in time
 
 
@@ -99,14 +100,14 @@ class WeekOrder:
             round_cap=optional(at_least(0)),
             reserve=at_least(0, MOST_COUPONS),
             response=among("response", RESPONSES),
-            at_least=_texts,
+            at_least=texts,
             valid_days=optional(positive),
             interviews_per_week=optional(positive),
-            population=_texts,
-            strata=_texts,
+            population=texts,
+            strata=texts,
             spend=optional(at_least(0, MOST_COUPONS)),
             rounds_left=optional(at_least(0, MOST_ROUNDS_LEFT)),
-            prior=_texts,
+            prior=texts,
             prior_belief=prior_belief,
             randomise=between(0.0, 0.5),
             seed=seed_number,
@@ -118,7 +119,11 @@ class WeekOrder:
     def changed(self, **given: Any) -> "WeekOrder":
         """The order with this week's changes; None leaves a field unchanged, unless it is for one week only."""
         changes = {name: value for name, value in given.items() if value is not None}
-        return replace(self, **{"spend": None, "rounds_left": None, **changes})
+        return replace(self, **{**dict.fromkeys(_FOR_ONE_WEEK), **changes})
+
+    def as_of_week(self, order: "WeekOrder") -> "WeekOrder":
+        """This order, with what another has for one week only where it is not given."""
+        return replace(self, **{name: getattr(order, name) for name in _FOR_ONE_WEEK if getattr(self, name) is None})
 
     @classmethod
     def from_log(cls, entry: dict[str, Any]) -> "WeekOrder":
@@ -149,30 +154,15 @@ class WeekOrder:
         spendable = max(left - self.reserve, 0)
         if self.round_cap is not None:
             spendable = min(spendable, self.round_cap)
-        return PlanOrder(
-            left,
-            max_per_person=self.max_per_person,
-            min_per_person=min(self.min_per_person, spendable // max(people, 1)),
-            round_cap=self.round_cap,
-            reserve=min(self.reserve, left),
-            response=self.response,
-            at_least=self.at_least,
-            seed=self.seed + number - 1,
-            population=self.population,
-            strata=self.strata,
-            randomise=self.randomise,
-            spend=self.spend,
-            rounds_left=self.rounds_left,
-            deadline=self.deadline if with_deadline else "",
-            target=self.target,
-            interviews_per_week=self.interviews_per_week,
-        )
-
-
-def _texts(_: str, value: Any) -> tuple[str, ...]:
-    """Rule: one text or several."""
-    several = value if isinstance(value, list | tuple) else () if value is None else (value,)
-    return tuple(str(each) for each in several)
+        both = {each.name for each in fields(self)} & {each.name for each in fields(PlanOrder)}
+        asked = {
+            **{name: getattr(self, name) for name in both},
+            "budget": left,
+            "min_per_person": min(self.min_per_person, spendable // max(people, 1)),
+            "reserve": min(self.reserve, left),
+            "seed": self.seed + number - 1,
+        }
+        return PlanOrder(**asked if with_deadline else {**asked, "deadline": ""})
 
 
 @dataclass(frozen=True, eq=False)

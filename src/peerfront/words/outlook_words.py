@@ -14,7 +14,6 @@ from peerfront.words.story_phrases import story_phrase
 Row = Mapping[Hashable, Any]
 _LONG_QUEUE = 0.5
 _APART = 0.1  # parts of the belief are named if they differ by more than this share of the recruits
-_SHOWN = 0.05  # smaller differences are 0 when they are shown
 
 
 def outlook_lines(outlook: Outlook) -> list[object]:
@@ -57,10 +56,10 @@ def expectation_line(outlook: Outlook) -> Text:
     """How many people come, with the band of 8 in 10 simulated studies."""
     values = {**band(outlook.of_plan), "until": horizon_text(outlook)}
     expected = say(
-        "Expect {low:.0f} to {high:.0f} more people {until} (8 of 10 simulated studies), {recruits:.0f} on average.",
+        "Expect {low:.0f} to {high:.0f} more people {until} (8 of 10 simulations), {recruits:.0f} on average.",
         **values,
     )
-    from_open = [say("About {n:.0f} with open coupons.", n=outlook.from_open)] if outlook.in_hand else []
+    from_open = [say("{n:.0f} with open coupons.", n=outlook.from_open)] if round(outlook.from_open) else []
     return joined([expected, *from_open, *_trust_lines(outlook)])
 
 
@@ -91,10 +90,11 @@ def target_lines(outlook: Outlook) -> list[Text]:
         far = {"target": outlook.target, "wanted": wanted, "coupons": n_coupons(outlook.budget + outlook.in_hand)}
         return [say("The target of {target:,} ({wanted:,} to come) is out of reach: {coupons} bring no more.", **far)]
     values = {"target": outlook.target, "wanted": wanted, "chance": chance_text(float(plan["reaches_target"]))}
-    chance = say("Chance of the target of {target:,} ({wanted:,} to come): {chance}.", **values)
     if not (middle := str(plan["target_date"])):
-        return [chance]
-    return [joined([chance, say("Most likely on {day}.", day=_iso_date(middle))])]
+        return [say("Target {target:,} ({wanted:,} to come): chance {chance}.", **values)]
+    return [
+        say("Target {target:,} ({wanted:,} to come): chance {chance}, about {day}.", **values, day=_iso_date(middle))
+    ]
 
 
 def _target_days(outlook: Outlook) -> list[Text]:

@@ -133,11 +133,11 @@ def _group(group: Group, another_round: bool, described: bool) -> Text:
     if not group.coupons and another_round:
         return say_n("{n:,} waits for the next round", "{n:,} wait for the next round", group.people)
     get = say_n("{n:,} gets {coupons:,}", "{n:,} get {coupons:,}", group.people, coupons=group.coupons)
+    if not described or not group.answers:
+        return get
     answers = [say("{field} {category}", field=field, category=category) for field, category in group.answers]
-    parts = [say("{first} or {second}", first=answers[0], second=answers[1])] if len(answers) == 2 else answers
-    if group.drawn:
-        parts.append(say("by lot") if group.drawn == group.people else say("{n:,} by lot", n=group.drawn))
-    return say("{get} ({who})", get=get, who=joined(parts, ", ")) if parts and described else get
+    who = say("{first} or {second}", first=answers[0], second=answers[1]) if len(answers) == 2 else answers[0]
+    return say("{get} ({who})", get=get, who=who)
 
 
 def _expected(sheet: CouponSheet) -> Text:
@@ -165,7 +165,7 @@ def _doubt(sheet: CouponSheet, every_warning: bool) -> list[Text]:
 def _next(sheet: CouponSheet) -> list[Text]:
     """The prices of other plans, new seeds, and what to do after this sheet."""
     choices = [] if sheet.outlook is None else [*choice_lines(sheet.outlook), *dying_lines(sheet.outlook)]
-    then = say("Next: hand out, enter who comes, replan.")
+    then = say("Next: hand out, enter recruits, replan.")
     return [joined([*choices, then if sheet.rounds_left > 1 else None])] if choices or sheet.rounds_left > 1 else []
 
 

@@ -13,7 +13,7 @@ from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
 from peerfront.words.messages import text_of
 
-_LISTED = 8  # people in one sentence
+_LISTED = 5  # people in one sentence
 
 
 def head_lines(new: NewWeek) -> list[object]:
@@ -34,11 +34,10 @@ def head_lines(new: NewWeek) -> list[object]:
     if new.later:
         lines.append(
             warn(
-                "{people} of the file took part after {day}, the day of this plan, and were left out. Give a later day "
-                "({remedy}) if that is wrong.",
+                "{people} who took part after {day} are left out ({remedy} for a later day).",
                 people=n_people(new.later),
                 day=new.day.isoformat(),
-                remedy=Remedy("date"),
+                remedy=Remedy("date", "DATE"),
             )
         )
     if new.problems:
@@ -62,7 +61,7 @@ def change_lines(changes: Changes) -> list[Text]:
     """What is new, missing or different in the file since last week."""
     lines = [
         say(
-            "New since last week: {recruits}, {seeds}; {coupons} handed out.",
+            "New: {recruits}, {seeds}; {coupons} handed out.",
             recruits=say_n("{n:,} recruit", "{n:,} recruits", changes.recruits),
             seeds=say_n("{n:,} seed", "{n:,} seeds", changes.seeds),
             coupons=n_coupons(changes.issued),
@@ -104,12 +103,11 @@ def handed_out_lines(done: HandedOut) -> list[Text]:
     right = there["planned"] == there["given"]
     lines = [
         say(
-            "Last week's sheet: {planned} planned for {people}, {given:,} handed out; {right:,} of {all:,} as planned.",
+            "Sheet: {planned} planned for {people}, {given:,} handed out; {right:,} as planned.",
             planned=n_coupons(int(there["planned"].sum())),
             people=n_people(len(there)),
             given=int(there["given"].sum()),
             right=int(right.sum()),
-            all=len(there),
         )
     ]
     wrong = there[~right]
@@ -117,7 +115,7 @@ def handed_out_lines(done: HandedOut) -> list[Text]:
     if not_yet:
         lines.append(
             say(
-                "  Nothing yet for {people}: they are waiting still, and are on this week's sheet.",
+                "  Nothing yet for {people}: on this week's sheet again.",
                 people=_listed(not_yet),
             )
         )

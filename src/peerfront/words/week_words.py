@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peerfront.study.week import NewWeek, WeekResult
-from peerfront.study.week_plan import FORECAST, PICTURE, PRINTED, SHEET, WeekPlan
 from peerfront.words.language import Text, joined, marked, say, say_n
 from peerfront.words.stored_text import as_data, from_data
 from peerfront.words.week_lines import (
@@ -73,13 +72,6 @@ def log_line(result: WeekResult) -> Text:
         result.log_lines,
         head=result.log_head,
     )
-
-
-def files_written(plan: WeekPlan) -> list[str]:
-    """The files of the week's folder."""
-    printed = [PRINTED] if len(plan.table) else []
-    ahead = [FORECAST, PICTURE] if plan.outlook is not None else []
-    return [SHEET, *printed, *ahead, SUMMARY, "people.csv"]
 
 
 def _with_titles(sections: Iterable[Section]) -> list[object]:

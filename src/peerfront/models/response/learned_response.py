@@ -5,13 +5,13 @@ rate means depends on the family (`foundation.response_families`): the mean capa
 or, where each coupon is used on its own, the chance 1 - exp(-rate). Such models are fitted by `response_fit`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.binomials import beta_nodes, beta_quantile, binomial_quantile
+from peerfront.foundation.binomials import beta_nodes, beta_quantile
 from peerfront.foundation.counts import check_table_size, quantile, survival_table
 from peerfront.foundation.covariates import Codes, Schema, kinds_of
 from peerfront.foundation.errors import DataFileError, SettingError
@@ -21,20 +21,12 @@ from peerfront.foundation.response_families import (
     RESPONSE_FAMILIES,
     chance_of_use,
     has_size,
-    has_zero,
     response_log_likelihood,
     story_of,
 )
 from peerfront.foundation.settings import among, check_fields, proportion, whole_number
 from peerfront.foundation.stored import Stored, unless_default
-from peerfront.models.response.rates import (
-    FAMILY_NAMES,
-    SMALLEST_RATE,
-    Candidate,
-    RateEnsemble,
-    ShiftedRates,
-    weighted_shift,
-)
+from peerfront.models.response.rates import FAMILY_NAMES, Candidate, RateEnsemble
 from peerfront.problem import BinomialResponse
 from peerfront.problem.response import UNLIMITED
 
@@ -42,16 +34,6 @@ Array = NDArray[np.float64]
 _LARGEST_SIZE = 1e9
 _COUNTED_BY_KIND = 20_000  # people above which those who are alike are looked up together
 _MOST_NODES_DEGREE = 127  # 64 nodes stand for a beta distribution, whatever the number of coupons
-
-
-@dataclass(frozen=True, eq=False)
-class _Parameters:
-    """What the response of some people is drawn from; all but the means are numbers or [people]."""
-
-    means: Array  # [people]
-    size: float | Array
-    zero: float | Array
-    use: float | Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,23 +47,15 @@ class LearnedResponse(BinomialResponse):
     zero: float  # probability that nobody comes at all
     candidates: tuple[Candidate, ...]
     reason: Message
-    members: Array | None = None
-    """[members, 3]: log size, logit zero and logit use of each, 0 where the family has none; None if all are alike."""
     most_shown: int | None = None
     """The most coupons that a few people had at once, so that data show what they do; None if that is not known."""
     use: float = 1.0
     """Chance that a coupon is used by somebody who still could bring a person: of the family `thinned`."""
-    gain_of_knowing: tuple[float, float] | None = None
-    """Held-out log-likelihood that people's answers gain over "everybody alike", with its standard error; not kept."""
 
     def __post_init__(self) -> None:
         check_fields(self, family=among(note("kinds.family"), RESPONSE_FAMILIES), zero=proportion, use=proportion)
         if not self.size > 0.0:
             raise SettingError("response_model.size_not_positive", family=FAMILY_NAMES[self.family], size=self.size)
-        members = np.zeros((len(self.rates.log_scale), 3))
-        if self.members is not None:
-            members[:, : self.members.shape[1]] = self.members
-        object.__setattr__(self, "members", members)
 
     @property
     def story(self) -> str:
@@ -128,7 +102,10 @@ class LearnedResponse(BinomialResponse):
 
     def capacities(self, covariates: Codes, luck: Luck) -> NDArray[np.int64]:
         luck.check(len(covariates))
-        return self._drawn_capacities(self._fitted(covariates), luck)
+        if self.story == "per_coupon":
+            return np.full(len(covariates), UNLIMITED)
+        family, luck_of_each = self._capacity_family, luck.uniform("capacity")
+        return quantile(family, luck_of_each, self.means(covariates), self.size, self.zero)
 
     def chances(self, covariates: Codes, degree: int) -> tuple[Array, Array] | None:
         if self.story == "capacity":
@@ -146,7 +123,14 @@ class LearnedResponse(BinomialResponse):
 
     def drawn_chances(self, covariates: Codes, luck: Luck) -> Array | None:
         luck.check(len(covariates))
-        return self._chances_drawn(self._fitted(covariates), luck)
+        if self.story == "capacity":
+            return None
+        if self.family == "thinned":
+            return np.full(len(covariates), self.use)
+        chances = chance_of_use(self.means(covariates))
+        if self.family == "betabinomial":
+            return beta_quantile(luck.uniform("chance of use"), chances, self.size)
+        return chances if self.family == "binomial" else chances * (luck.uniform("chance of use") > self.zero)
 
     def log_likelihoods(
         self,
@@ -159,93 +143,11 @@ class LearnedResponse(BinomialResponse):
         means = self.means(covariates)
         return response_log_likelihood(self.family, coupons, recruits, means, self.size, self.zero, self.use, exposure)
 
-    # Members, each fitted without a part of the data ---------------------------------------------------------------
-
-    def member_means(self, covariates: Codes) -> Array:
-        """Rates by each member of the ensemble, [members, people]; each has left out a part of the data."""
-        self.schema.check(covariates)
-        return self.rates.member_means(self.schema.one_hot(covariates))
-
-    def member(self, number: int) -> "LearnedResponse":
-        """One member alone, with the parameters it learned."""
-        assert self.members is not None, "__post_init__ fills it in"
-        log_size, zero_logit, use_logit = self.members[number].tolist()
-        return replace(
-            self,
-            rates=self.rates.member(number),
-            size=float(np.exp(log_size)) if has_size(self.family) else self.size,
-            zero=_share(np.exp(zero_logit)) if has_zero(self.family) else self.zero,
-            use=_share(np.exp(use_logit)) if self.family == "thinned" else self.use,
-            members=self.members[number : number + 1],
-        )
-
-    def sample_shifted(
-        self,
-        covariates: Codes,
-        coupons: NDArray[np.int64] | int,
-        luck: Luck,
-        weights: Array,
-        log_rate: Array | float = 0.0,
-    ) -> NDArray[np.int64]:
-        """Recruits if each parameter were off by the weighted sum of the members' deviations, [people].
-
-        `weights` are [people, members]; rates and sizes are shifted on the log scale, shares on the logit scale, and
-        log rates by `log_rate` [people] besides. The luck is that of `sample`: weights of 0 give the same recruits.
-        """
-        luck.check(len(covariates))
-        logs = np.log(np.maximum(self.member_means(covariates), SMALLEST_RATE)).T  # [people, members]
-        rate = weighted_shift(logs - logs.mean(axis=1, keepdims=True), weights) + log_rate
-        assert self.members is not None, "__post_init__ fills it in"
-        spread = self.members - self.members.mean(axis=0)
-        drawn = _Parameters(
-            np.minimum(self.means(covariates) * np.exp(rate), self.rates.largest + SMALLEST_RATE),
-            self.size * np.exp(weighted_shift(spread[:, 0], weights)),
-            _share(_odds(self.zero) * np.exp(weighted_shift(spread[:, 1], weights))),
-            _share(_odds(self.use) * np.exp(weighted_shift(spread[:, 2], weights))),
-        )
-        return self._recruits(drawn, coupons, luck)
-
-    def _fitted(self, covariates: Codes) -> _Parameters:
-        return _Parameters(self.means(covariates), self.size, self.zero, self.use)
-
     @property
     def _capacity_family(self) -> str:
         return "nb" if self.family == "thinned" else self.family
 
-    def _drawn_capacities(self, of: _Parameters, luck: Luck) -> NDArray[np.int64]:
-        if self.story == "per_coupon":
-            return np.full(len(of.means), UNLIMITED)
-        return quantile(self._capacity_family, luck.uniform("capacity"), of.means, of.size, of.zero)
-
-    def _chances_drawn(self, of: _Parameters, luck: Luck) -> Array | None:
-        if self.story == "capacity":
-            return None
-        if self.family == "thinned":
-            return of.use + np.zeros(len(of.means))
-        chances = chance_of_use(of.means)
-        if self.family == "betabinomial":
-            return beta_quantile(luck.uniform("chance of use"), chances, of.size)
-        return chances if self.family == "binomial" else chances * (luck.uniform("chance of use") > of.zero)
-
-    def _recruits(self, of: _Parameters, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
-        usable, chances = np.minimum(coupons, self._drawn_capacities(of, luck)), self._chances_drawn(of, luck)
-        return usable if chances is None else binomial_quantile(luck.uniform("coupons used"), usable, chances)
-
     # Keeping -------------------------------------------------------------------------------------------------------
-
-    def rounded(self) -> "LearnedResponse":
-        """The same model with parameters of three decimals: no more than data can tell, and less about single rows."""
-        assert self.members is not None, "__post_init__ fills it in"
-        rates = self.rates
-        weights, biases = (tuple(np.round(layer, 3) for layer in layers) for layers in (rates.weights, rates.biases))
-        return replace(
-            self,
-            rates=replace(rates, weights=weights, biases=biases, log_scale=np.round(rates.log_scale, 3)),
-            size=max(round(self.size, 3), 1e-3) if np.isfinite(self.size) else self.size,
-            zero=round(self.zero, 3),
-            use=round(self.use, 3),
-            members=np.round(self.members, 3),
-        )
 
     def scores(self) -> dict[str, Any]:
         """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
@@ -265,11 +167,7 @@ class LearnedResponse(BinomialResponse):
             "most_shown": self.most_shown,
             **unless_default("use", self.use, 1.0),
         }
-        assert self.members is not None, "__post_init__ fills it in"
-        members = {"size and zero": self.members[:, :2].copy()}
-        if self.family == "thinned":
-            members["use"] = self.members[:, 2:].copy()
-        return Stored.of_parts(settings, rates=self.rates.stored(), members=Stored({}, members))
+        return Stored.of_parts(settings, rates=self.rates.stored())
 
     @classmethod
     def restored(cls, stored: Stored, schema: Schema) -> "LearnedResponse":
@@ -288,10 +186,6 @@ class LearnedResponse(BinomialResponse):
         if use is not None and (not 0.0 <= use <= 1.0 or family != "thinned"):
             raise DataFileError("response_model.impossible_use", place=stored.place, use=use, family=family)
         rates = RateEnsemble.restored(stored.part("rates"), schema.columns)
-        kept, count = stored.part("members"), len(rates.log_scale)
-        members = kept.array("size and zero", (count, 2))
-        if family == "thinned":
-            members = np.concatenate([members, kept.array("use", (count, 1))], axis=1)
         reason, most_coupons = stored.setting("reason", str), stored.later("most_shown", int)
         if most_coupons is not None and most_coupons < 1:
             raise DataFileError("response_model.impossible_most_shown", place=stored.place, shown=most_coupons)
@@ -303,32 +197,6 @@ class LearnedResponse(BinomialResponse):
             zero=zero,
             candidates=(),
             reason=note("fit_reason.as_stored", text=reason),
-            members=members,
             most_shown=most_coupons,
             use=1.0 if use is None else use,
         )
-
-
-def shifted(response: LearnedResponse, weights: Array, log_rate: float = 0.0) -> LearnedResponse:
-    """The model by which `sample_shifted` draws with these weights, [members], and this shift of log rates."""
-    assert response.members is not None, "its __post_init__ fills them in"
-    rates, spread = response.rates, response.members - response.members.mean(axis=0)
-    size, zero, use = (float(weighted_shift(spread[:, column], weights)) for column in range(3))
-    return replace(
-        response,
-        rates=ShiftedRates(
-            rates.shape, rates.weights, rates.biases, rates.log_scale, rates.largest, np.asarray(weights), log_rate
-        ),
-        size=response.size * float(np.exp(size)),
-        zero=_share(_odds(response.zero) * float(np.exp(zero))),
-        use=_share(_odds(response.use) * float(np.exp(use))),
-    )
-
-
-def _odds(share: float) -> float:
-    return share / (1.0 - share) if share < 1.0 else 1e300
-
-
-def _share(odds: Any) -> Any:
-    """The share whose odds these are."""
-    return odds / (1.0 + odds)

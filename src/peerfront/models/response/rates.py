@@ -1,7 +1,6 @@
 """Rate networks: an ensemble of small networks in NumPy, whose average is a person's rate (Section 3.1).
 
-Also what a fit tried (`Candidate`) and learned (`Fit`), and rates that are off by as much as the data leave open
-(`ShiftedRates`).
+Also what a fit tried (`Candidate`) and learned (`Fit`).
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from peerfront.foundation.stored import Stored
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
-LARGEST_SHIFT = 3.0  # no parameter is drawn more than 20 times too large or too small
 FAMILY_NAMES = {
     "poisson": note("family_name.poisson"),
     "zip": note("family_name.zip"),
@@ -91,19 +89,6 @@ class RateEnsemble:
         rates: Array = np.logaddexp(0.0, scores) * np.exp(self.log_scale)
         return rates
 
-    def score_of(self, rate: float) -> float:
-        """The score of a rate by the first member: the inverse of `of_scores`."""
-        if self.shape.link == "exp":
-            return float(np.log(rate))
-        scaled = rate / float(np.exp(self.log_scale[0, 0]))
-        return scaled + float(np.log(-np.expm1(-scaled)))  # log(exp(scaled) - 1)
-
-    def member(self, number: int) -> "RateEnsemble":
-        """An ensemble of this member alone."""
-        only = slice(number, number + 1)
-        weights, biases = (tuple(layer[only] for layer in layers) for layers in (self.weights, self.biases))
-        return RateEnsemble(self.shape, weights, biases, self.log_scale[only], self.largest)
-
     def stored(self) -> Stored:
         layers = {f"weights {n}": weight for n, weight in enumerate(self.weights)}
         layers |= {f"biases {n}": bias for n, bias in enumerate(self.biases)}
@@ -129,27 +114,6 @@ class RateEnsemble:
             log_scale,
             np.inf if largest is None else largest,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class ShiftedRates(RateEnsemble):
-    """Rates whose logs are off by the weighted sum of the members' deviations, and by one number for everybody."""
-
-    member_weights: Array | None = None  # [members]
-    log_rate: float = 0.0
-
-    def means(self, rows: NDArray[np.float32] | Array) -> Array:
-        assert self.member_weights is not None, "`learned_response.shifted` gives them"
-        fitted = super().means(rows)
-        logs = np.log(np.maximum(self.member_means(rows), SMALLEST_RATE))  # [members, people]
-        shift = weighted_shift((logs - logs.mean(axis=0)).T, self.member_weights)
-        return np.minimum(fitted * np.exp(shift + self.log_rate), self.largest + SMALLEST_RATE)
-
-
-def weighted_shift(deviations: Array, weights: Array) -> Array:
-    """Weighted sums of the members' deviations, over the last axis."""
-    shifts: Array = np.clip((deviations * weights).sum(axis=-1), -LARGEST_SHIFT, LARGEST_SHIFT)
-    return shifts
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,16 +151,15 @@ class Fit:
     size: float
     zero: float
     use: float
-    members: Array  # [members, 3], log size, logit zero and logit use of each; 0 where the family has none
     penalty: float | None = None  # of a linear shape
 
     @property
     def is_finite(self) -> bool:
         """Whether every parameter, and every held-out likelihood there is, is a number."""
         rates, held_out = self.rates, self.candidate.held_out
-        judged = [held_out] if len(self.members) > 1 else []
-        arrays = [*rates.weights, *rates.biases, rates.log_scale, self.members, *judged]
-        return all(bool(np.isfinite(array).all()) for array in arrays)
+        judged = [held_out] if len(rates.log_scale) > 1 else []
+        arrays = [*rates.weights, *rates.biases, rates.log_scale, np.array([self.zero, self.use]), *judged]
+        return not np.isnan(self.size) and all(bool(np.isfinite(array).all()) for array in arrays)
 
 
 def folds_of(rows: int, members: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -73,33 +73,23 @@ class Search:
 
     def learned(self) -> LearnedResponse:
         """The best model, with the reason."""
-        fit, why, gain = self.choice()
-        return replace(self.response(fit, why), gain_of_knowing=gain)
+        return self.response(*self.choice())
 
-    def choice(self) -> tuple[Fit, Message, tuple[float, float] | None]:
-        """The fit that is chosen, why, and what knowing people gains over "everybody alike", with its error."""
+    def choice(self) -> tuple[Fit, Message]:
+        """The fit that is chosen, and why: what knowing people gains over "everybody alike", with its error."""
         best, why = self.with_all_fields()
         if not self._judges_fields:
-            return best, why, None
+            return best, why
         alike = self.alike
         gains = best.candidate.held_out - alike.candidate.held_out
         gain = float(gains.sum()), total_error(gains)
         if not clearly(gains, SURE_OF_FIELDS):
             no_gain = note("fit_reason.everybody_alike", gain=Measured.of(*gain))
-            return alike, _then(self._why_family(alike), no_gain), gain
+            return alike, _then(self._why_family(alike), no_gain)
         leaner = self.without_idle_fields(best, alike)
         why = _then(why, note("fit_reason.people_differ", gain=Measured.of(*gain)))
         idle = [name for name in self.schema.names if name not in self.fields_of(leaner)]
-        return leaner, _then(why, note("fit_reason.idle_fields", fields=idle)) if idle else why, gain
-
-    def following(self, leader: Fit) -> LearnedResponse:
-        """The best family with the shape, fields and penalty of another fit."""
-        lead = leader.candidate
-        if lead.fields == ():
-            return self.response(self.alike, _then(self._why_family(self.alike), note("fit_reason.alike_as_before")))
-        fits = [self.fit(lead.shape, family, lead.fields, leader.penalty) for family in self.families]
-        best = simplest_good(fits) if self.held_out else fits[0]
-        return self.response(best, _then(self._why_family(best), note("fit_reason.as_before")))
+        return leaner, _then(why, note("fit_reason.idle_fields", fields=idle)) if idle else why
 
     def with_all_fields(self) -> tuple[Fit, Message]:
         """The best shape (with the simplest family), then the best family, where rates depend on all fields."""
@@ -199,7 +189,6 @@ class Search:
             zero=fit.zero,
             candidates=tuple(each.candidate for each in self.tried),
             reason=why,
-            members=fit.members,
             most_shown=data.most_shown,
             use=fit.use,
         )

@@ -258,17 +258,12 @@ class Trainer:
     def finish(self, epochs: Sequence[int], held_out: Array) -> Fit:
         """What was learned, with the held-out likelihood of each row."""
         candidate = Candidate(self.shape, self.family, held_out, tuple(int(epoch) for epoch in epochs))
-        nothing = torch.zeros((self.members, 1), dtype=torch.float64)
-        log_size = self.log_size.detach() if has_size(self.family) else nothing
-        zero_logit = self.zero_logit.detach() if has_zero(self.family) else nothing
-        use_logit = self.use_logit.detach() if self.family == "thinned" else nothing
         return Fit(
             candidate,
             self.networks.ensemble(),
-            size=float(log_size.exp().mean()) if has_size(self.family) else float("inf"),
-            zero=float(torch.sigmoid(zero_logit).mean()) if has_zero(self.family) else 0.0,
-            use=float(torch.sigmoid(use_logit).mean()) if self.family == "thinned" else 1.0,
-            members=torch.cat([log_size, zero_logit, use_logit], dim=1).numpy().copy(),
+            size=float(self.log_size.detach().exp().mean()) if has_size(self.family) else float("inf"),
+            zero=float(torch.sigmoid(self.zero_logit.detach()).mean()) if has_zero(self.family) else 0.0,
+            use=float(torch.sigmoid(self.use_logit.detach()).mean()) if self.family == "thinned" else 1.0,
         )
 
 

@@ -95,8 +95,16 @@ def sheet(request: HttpRequest) -> HttpResponse:
             "number_is_drawn": bool(order.get("strata") or order.get("randomise")),
             "waiting": waiting_file(),
             "nobody_waits": nobody_waits(),
+            "trial": trial(),
         },
     )
+
+
+def trial() -> dict[str, Any] | None:
+    """The last week of the log, if it handed out another sheet: then the one of this page is a trial."""
+    people = app_folder().outcome("sheet").get("result", {}).get("people", ())
+    shown, weeks = {str(row["person"]): row["coupons"] for row in people}, _weeks()[0]
+    return weeks[-1] if weeks and shown and weeks[-1]["planned"] != shown else None
 
 
 def least_of(order: Mapping[str, Any], outlook: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -218,6 +226,7 @@ def forecast(request: HttpRequest) -> HttpResponse:
         return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
     context = step_context("forecast")
     context |= {"outlook": context["result"].get("outlook"), "day": order.get("date"), "order": order_facts(order)}
+    context |= {"trial": trial()}
     return render(request, "app/forecast.html", context)
 
 
@@ -260,7 +269,8 @@ def report(request: HttpRequest) -> HttpResponse:
         return start(
             request, Order("report", "report", {"file": file, "order": order, **form.entries}, (MODEL, file, waiting))
         )
-    return render(request, "app/report.html", {**step_context("report", form), "order": order_facts(order)})
+    context = {**step_context("report", form), "order": order_facts(order), "trial": trial()}
+    return render(request, "app/report.html", context)
 
 
 # Week by week -------------------------------------------------------------------------------------------------------
@@ -326,9 +336,12 @@ def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
     except PeerfrontError as problem:
         return [], problem.message
     weeks = [
-        {"number": week.number, "day": week.day, "folder": week.folder, **dict(week.facts), "log_head": kept.log.head}
+        {
+            "number": week.number, "day": week.day, "folder": week.folder, **dict(week.facts),
+            "log_head": kept.log.head, "planned": {each["person"]: each["planned"] for each in week.decisions},
+        }
         for week in kept.weeks
-    ]
+    ]  # fmt: skip
     return weeks, None
 
 
