@@ -340,8 +340,8 @@ def test_a_minimum_that_coupons_do_not_suffice_for_is_as_high_as_they_do(tmp_pat
 def test_people_who_came_after_the_day_of_the_plan_are_said(tmp_path) -> None:
     told = str(small_week(tmp_path, SMALL, "2026-03-04", budget=20))
     assert "3 people in small.csv" in told
-    assert "1 person of the file took part after 2026-03-04, the day of this plan, and were left out" in told
-    assert "left out" not in str(small_week(tmp_path, SMALL, "2026-03-06"))
+    assert "Left out: 1 person who took part after 2026-03-04" in told
+    assert "Left out" not in str(small_week(tmp_path, SMALL, "2026-03-06"))
 
 
 def test_doubtful_places_of_the_file_are_said(tmp_path) -> None:

@@ -34,7 +34,7 @@ def head_lines(new: NewWeek) -> list[object]:
     if new.later:
         lines.append(
             warn(
-                "{people} who took part after {day} are left out ({remedy} for a later day).",
+                "Left out: {people} who took part after {day} ({remedy} for a later day).",
                 people=n_people(new.later),
                 day=new.day.isoformat(),
                 remedy=Remedy("date", "DATE"),
@@ -115,7 +115,7 @@ def handed_out_lines(done: HandedOut) -> list[Text]:
     if not_yet:
         lines.append(
             say(
-                "  Nothing yet for {people}: on this week's sheet again.",
+                "  Nothing yet for {people}: on the sheet again.",
                 people=_listed(not_yet),
             )
         )

@@ -67,8 +67,8 @@ def summary_files(new: NewWeek) -> dict[str, bytes]:
 def log_line(result: WeekResult) -> Text:
     """How long the log is, and its last hash."""
     return say_n(
-        "Log: {n:,} line, last hash {head} (note it on paper).",
-        "Log: {n:,} lines, last hash {head} (note it on paper).",
+        "Log: {n:,} line, hash {head} (note it on paper).",
+        "Log: {n:,} lines, hash {head} (note it on paper).",
         result.log_lines,
         head=result.log_head,
     )
