@@ -39,7 +39,7 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
     asked = ("forecast", place / "model", "--study-file", place / "study.csv", *BY_DATE, "--target", 95)
     code, out, err = run(*asked, "--interviews-per-week", 3, "--details", "--out", place / "dates")
     assert code == 0, err
-    for part in ("week by week", "2024-10-15", "people's hands", "target of 95", "3 coupons each", "Written to"):
+    for part in ("week by week", "2024-10-15", "people's hands", "Target 95", "3 coupons each", "Written to"):
         assert part in out
     names = sorted(path.name for path in (place / "dates").iterdir())
     assert names == ["forecast.png", "forecast.svg", "parts.csv", "summary.csv", "target.csv", "weeks.csv"]

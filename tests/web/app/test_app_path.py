@@ -315,10 +315,11 @@ def check_one_advice(page, app, first) -> None:
     pd.testing.assert_frame_equal(by_week, pd.read_csv(app.folder / "forecast" / "weeks.csv"), atol=1e-4)
     band, chance = f"Expect {plan['p10']:.0f} to {plan['p90']:.0f} more people by 30 June 2024", plan["reaches_target"]
     assert 0 < chance < 1, "otherwise the chance is in other words"
-    expected = (band, f"{plan['recruits']:.0f} on average", f"Chance of the target of 176 (88 to come): {chance:.0%}")
+    expected = (band, f"{plan['recruits']:.0f} on average", f"Target 176 (88 to come): chance {chance:.0%}")
     given = f"{sheet['coupons'].sum()} coupons"
     for step, said in {"sheet": (*expected, given), "forecast": expected, "week": (*expected, given)}.items():
         open_step(page, app, step)
+        assert "A trial" not in page.inner_text("main"), step
         assert [each for each in said if each not in page.inner_text("main")] == [], step
     open_step(page, app, "forecast")
     assert page.locator(".figure").all_inner_texts() == [f"{plan['recruits']:.0f}", f"{chance:.0%}"]
@@ -364,6 +365,9 @@ def test_the_first_week_and_the_next(page, app, study) -> None:
     open_step(page, app, "week")
     assert "Week 2, 2024-02-11" in page.inner_text(".card.good"), "a week of the terminal is shown, too"
     check_accessible(page)
+    for step in ("sheet", "forecast", "report"):
+        open_step(page, app, step)
+        assert "A trial: what counts is the sheet of week 2 (2024-02-11)" in page.inner_text("main")
 
 
 def test_the_back_button_and_a_new_file(page, app, study) -> None:
