@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from peerfront.data.columns.schema_guess import guess_schema
@@ -18,7 +19,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.pictures import rendered
 from peerfront.problem import Crowd
 from peerfront.study import backtest as module
-from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest, flat_weeks
+from peerfront.study.backtest import END, Backtest, BacktestSettings, backtest
 from peerfront.study.day_policies import PlanningDay
 from peerfront.study.past_forecast import AsHandedOut, forecast_from_day, forecast_from_wave
 from study.small_advice import study_csv
@@ -230,8 +231,16 @@ def test_studies_of_which_little_can_be_said(a_dated_study: tuple[Study, StudySc
     assert test.trust_at(14) is None
 
 
-def test_even_weeks_are_noticed() -> None:
-    assert flat_weeks(np.array([0, 20, 22, 18, 25, 21, 19, 7]))
-    assert not flat_weeks(np.array([1, 2, 4, 9, 16, 30, 70, 10]))
-    assert not flat_weeks(np.array([1, 1, 2, 1, 1, 1]))  # too few to say
-    assert not flat_weeks(np.zeros(9, np.int64))
+@pytest.mark.parametrize(
+    ("weeks", "even"),
+    [
+        ([0, 20, 22, 18, 25, 21, 19, 7], True),  # the last is not whole
+        ([1, 2, 4, 9, 16, 30, 70, 10], False),
+        ([1, 1, 2, 1, 1, 1], False),  # too few to say
+        ([0] * 9, False),
+    ],
+)
+def test_even_weeks_are_noticed(by_date: Backtest, weeks: list[int], even: bool) -> None:
+    recruits = pd.DataFrame({"date": range(len(weeks)), "recruits": weeks})
+    assert replace(by_date, by_waves=False, recruits=recruits).is_flat is even
+    assert not replace(by_date, by_waves=True, recruits=recruits).is_flat

@@ -33,6 +33,7 @@ from peerfront.study.forecast_trust import HorizonTrust, PastForecasts, ratio_of
 from peerfront.study.outlook_tables import QUANTILES, quantile_of
 from peerfront.study.past_forecast import PastForecast, forecast_from_day, forecast_from_wave
 from peerfront.study.simple_forecasts import CAN_SMOOTH, Whole, log_score, recruits_until, simple_forecasts
+from peerfront.study.slowing import limit_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +50,6 @@ MOST_UNDATED = 0.1
 """Share of recruits without a date up to which a study is judged by date, without them."""
 LONGEST_GAP = 1 / 3
 """Of the study's time, in which nobody came, without doubt about its dates."""
-_FLAT_WEEKS, _FLAT_MEAN, _FLAT_VARIATION = 4, 5.0, 0.4
 _QUICK = 50_000  # people in all simulated studies of a quick back-test
 _DAILY = 60  # days up to which totals are kept day by day
 
@@ -117,34 +117,19 @@ class Backtest(Readable):
         return self.forecasts.round(1)
 
     def trust_at(self, days: int) -> HorizonTrust | None:
-        """The verdict on forecasts so many days (or waves) ahead; None where nothing can be concluded."""
+        """The verdict on forecasts with this horizon, in days or waves; None where nothing can be concluded."""
         return trust_at(self.trust, days)
 
     @property
     def is_flat(self) -> bool:
         """Whether each week brought about as many recruits, as if interviews were the limit."""
-        return not self.by_waves and flat_weeks(self.recruits["recruits"].to_numpy(dtype=np.int64))
+        whole = self.recruits["recruits"].to_numpy(dtype=np.int64)[:-1]  # the last week may not be
+        return not self.by_waves and limit_of(whole)[0] > 0.5
 
     def plot(self, *, narrow: bool = False) -> "Figure":
         """Draw what happened, and the forecasts from each cut."""
         figure: Figure = import_module("peerfront.words.outlook_figures").backtest_figure(self, narrow=narrow)
         return figure
-
-
-def flat_weeks(recruits: NDArray[np.int64]) -> bool:
-    """Whether each week brought about as many recruits, as if interviews were the limit.
-
-    True if there are at least 4 weeks between the first and the last with recruits, with 5 recruits or more on average
-    and a standard deviation of at most 40% of that. Chains that grow or die out vary more.
-    """
-    there = np.flatnonzero(recruits)
-    if not len(there):
-        return False
-    inner = recruits[there[0] : there[-1] + 1]
-    inner = inner[:-1] if len(inner) > _FLAT_WEEKS else inner  # the last week may not be whole
-    if len(inner) < _FLAT_WEEKS or inner.mean() < _FLAT_MEAN:
-        return False
-    return bool(inner.std() / inner.mean() <= _FLAT_VARIATION)
 
 
 def backtest(

@@ -57,7 +57,7 @@ class DyingOut:
 
 
 def dying_out(plan: DayPaths, today: date | None, budget: int, coupons: int, play: Play) -> DyingOut | None:
-    """Whether the plan's studies may stop by themselves, and what seeds with so many coupons each would change."""
+    """Whether the plan's studies may stop by themselves, and what new seeds, each with `coupons`, would change."""
     chance = float(plan.died.mean())
     if chance < LIKELY:
         return None

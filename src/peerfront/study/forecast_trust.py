@@ -16,7 +16,7 @@ HELD = 0.6
 CLOSE = 2.0
 """The largest factor of forecasts to be relied on: twice as many, or half."""
 FEWEST_FORECASTS, FEWEST_PEOPLE = 3, 5
-"""Forecasts of at least so many people (expected, or who came) without which nothing is concluded."""
+"""The least number of forecasts, each of at least this number of people (expected, or who came), to conclude from."""
 POOLED = 6
 """Forecasts of other studies, with errors as large as promised (docs/results/forecasts.md), that weigh against a
 study's own."""
@@ -113,7 +113,7 @@ class PastForecasts:
     horizons: tuple[HorizonTrust, ...] = ()
 
     def at(self, days: int, *, by_waves: bool) -> HorizonTrust | None:
-        """The verdict on a forecast so many days, or waves, ahead; None where nothing can be concluded."""
+        """The verdict on a forecast with this horizon, in days or waves; None where nothing can be concluded."""
         return trust_at(self.horizons, days) if by_waves == self.by_waves else None
 
     def stored(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class PastForecasts:
 
 
 def trust_at(trust: Sequence[HorizonTrust], days: int) -> HorizonTrust | None:
-    """The verdict on a forecast so many days (or waves) ahead; None where nothing can be concluded.
+    """The verdict on a forecast with this horizon, in days or waves; None where nothing can be concluded.
 
     It is that of the first horizon at least as long, otherwise of the longest.
     """

@@ -74,8 +74,6 @@ class Horizon:
     by_rounds: bool
     until: date | None = None
     """The last day; None by rounds."""
-    has_deadline: bool = False
-    """Whether the last day is one that was asked for."""
 
 
 def horizon_of(fit: Fit, today: date | None, valid_days: float, order: PlanOrder, times: ReturnTimes) -> Horizon:
@@ -104,7 +102,7 @@ def horizon_of(fit: Fit, today: date | None, valid_days: float, order: PlanOrder
         )  # fmt: skip
     if days > MOST_DAYS:
         raise SettingError("outlook.deadline", until=until.isoformat(), today=today.isoformat(), most=MOST_DAYS)
-    return Horizon(days, _WEEK, generation, rounds_until(days, generation, rounds), False, until, True)
+    return Horizon(days, _WEEK, generation, rounds_until(days, generation, rounds), False, until)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,6 @@ from peerfront.data.study import Study
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.stored import rounded_count
 from peerfront.models.belief.belief import Belief
-from peerfront.models.belief.prior import Prior
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.study.artifacts import Fit
 from peerfront.study.coupon_calendar import calendar_step, coupons_seen, exposure_of, generations_of
@@ -66,7 +65,7 @@ class Generation:
     def of(
         cls, coupons: int, recruits: int, come: float, believed: tuple[float, float, float], fewest: float
     ) -> "Generation":
-        """With the interval, if at least so many coupons have had the time to be used."""
+        """With the interval, if at least `fewest` coupons have had the time to be used."""
         seen = coupons * come
         if seen < fewest:
             return cls(coupons, recruits, come, None, None, None, believed)
@@ -212,7 +211,7 @@ def signs_of(
 ) -> Signs:
     """What slows a study down, where it stands and by its file, if there is one.
 
-    `recruits` are expected within so many `generations` ahead, and `queue` people wait for an interview at their end;
+    `recruits` are expected in the number of `generations` ahead, and `queue` people wait for an interview at their end;
     population and interviews a week are those that were given.
     """
     dated = standing.today is not None
@@ -285,7 +284,7 @@ def _reach(belief: Belief, standing: Standing, recruits: float, population: int 
         return None
     if population is None:
         drift, uniform = np.repeat(belief.drift, len(_UNIFORMS)), np.tile(_UNIFORMS, len(belief.drift))
-        left = people_left(drift, belief.waves, took_part, uniform, Prior())
+        left = people_left(drift, belief.waves, took_part, uniform)
     else:
         left = np.array([max(population - took_part, 0.0)])
     people = np.quantile(took_part + left, [0.1, 0.25, 0.5, 0.75, 0.9]).round().astype(int)

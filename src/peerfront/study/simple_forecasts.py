@@ -42,7 +42,7 @@ def recruits_until(study: Study, cut: str, *, by_waves: bool) -> Whole:
 def simple_forecasts(
     series: Whole, days: int, n: int, rng: np.random.Generator, *, by_waves: bool, smoothing: bool = CAN_SMOOTH
 ) -> dict[str, Array]:
-    """`n` totals of each simple forecast, so many days (or waves) ahead, from recruits by week (or wave) so far."""
+    """`n` totals of each simple forecast, in this number of days (or waves), from recruits by week (or wave) so far."""
     steps = days if by_waves else days / WEEK
     totals = {
         "last weeks": _repeated(series[-4:], steps, n, rng),

@@ -1,4 +1,4 @@
-"""Why studies slow down, besides a drift: people who can be reached run out, and staff can hold so many interviews.
+"""Why studies slow down, besides a drift: people who can be reached run out, and staff hold few interviews.
 
 Neither is known of a running study, so every simulated study draws its own.
 
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _MIDDLE, _SPREAD = 10_000.0, 1.4  # of the prior of people who can be reached: lognormal
 _POINTS = 40
+_PRIOR = Prior()
 _LEAST_LEFT = 0.02  # people who can still be reached, as a share of those who took part
 _LARGE_STUDY = np.array([1.1, 1.5, 2.0, 4.0, 8.0])  # people who can be reached, where more took part than the prior has
 _LIMITED = 0.25  # chance, before any data, that staff are the limit
@@ -69,7 +70,7 @@ def brakes_of(
     """What slows each study down (one draw of the belief and one row of luck each): what is known, otherwise drawn."""
     if share_left is None:
         uniform = luck.uniform("people who can be reached")
-        share_left = Reachable(people_left(belief.drift[draw], belief.waves, standing.enrolled, uniform, Prior()))
+        share_left = Reachable(people_left(belief.drift[draw], belief.waves, standing.enrolled, uniform))
     if interviews_per_week is not None:
         return Brakes(share_left, np.full(len(luck), interviews_per_week))
     chance, middle, spread = limit_of(standing.weeks)
@@ -78,13 +79,13 @@ def brakes_of(
     return Brakes(share_left, np.where(limited, np.exp(middle + spread * normal), np.inf))
 
 
-def people_left(drift: Array, waves: int, enrolled: int, uniform: Array, prior: Prior) -> Array:
-    """People who can still be reached, [studies]."""
+def people_left(drift: Array, waves: int, enrolled: int, uniform: Array) -> Array:
+    """People who can still be reached, [studies], by draws of the drift."""
     points = np.exp(np.log(_MIDDLE) + _SPREAD * norm.ppf((np.arange(_POINTS) + 0.5) / _POINTS))
     possible = points > (1.0 + _LEAST_LEFT) * enrolled
     points = points[possible] if possible.any() else enrolled * _LARGE_STUDY
     rest = drift[:, None] - np.log1p(-enrolled / points) / max(waves, 1) * (waves > 1)  # the drift of other causes
-    logs = norm.logpdf(rest, -prior.slowing, prior.drift)
+    logs = norm.logpdf(rest, -_PRIOR.slowing, _PRIOR.drift)
     shares = np.cumsum(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)), axis=1)
     place = (uniform[:, None] > shares / shares[:, -1:]).sum(axis=1)
     left: Array = points[np.minimum(place, len(points) - 1)] - enrolled

@@ -14,7 +14,7 @@ from scipy.stats import gamma
 from peerfront.foundation.randomness import Luck, fold
 from peerfront.models.belief.belief import Belief
 from peerfront.models.returns.return_times import ReturnTimes
-from peerfront.study.coupon_calendar import LEAST_GENERATION
+from peerfront.study.coupon_calendar import calendar_step
 from peerfront.study.study_state import Standing
 
 Array = NDArray[np.float64]
@@ -59,8 +59,7 @@ def _by_tree(belief: Belief, standing: Standing, times: ReturnTimes) -> tuple[Ar
     seen, most = standing.seen, max(int(standing.seen.coupons.max(initial=1)), 1)
     each = belief.to_plan_with().expected_recruits(standing.holders, most)
     due = each[np.arange(len(seen)), seen.coupons - 1] * seen.exposure(times)
-    step = max(float(times.quantile(0.5)), LEAST_GENERATION)
-    generation = np.minimum(seen.ages / step, 1e6).astype(np.int64)
+    generation = np.minimum(seen.ages / calendar_step(times), 1e6).astype(np.int64)
     _, generation = np.unique(generation, return_inverse=True)
     came, promised = (np.bincount(generation, weights=each) for each in (seen.recruits, due))
     due = due * (came / np.maximum(promised, 1e-9))[generation]
