@@ -9,6 +9,7 @@ from scipy.stats import gamma, poisson
 
 from peerfront.foundation.randomness import named_luck
 from peerfront.models.returns.coupons_seen import CouponsSeen
+from peerfront.study.day_models import DayModels, DrawnModels, place_of
 from peerfront.study.study_state import Standing
 from peerfront.study.tree_lifts import evidence, tree_lifts
 from study.small_advice import a_fit
@@ -58,3 +59,14 @@ def test_trees_that_are_alike_have_no_lift() -> None:
     assert alike is not None
     assert np.abs(alike).mean() < 0.15
     assert tree_lifts(a_fit().belief, a_standing(), some_times(), LUCK) is None
+
+
+def test_lifts_belong_to_their_studies() -> None:
+    """Some studies, several times, keep their own lifts: they are simulated again with new seeds."""
+    standing = _standing([[3] * 12, [0] * 12])
+    lifts = tree_lifts(a_fit().belief, standing, some_times(), LUCK)
+    models = DrawnModels.of(DayModels.of(a_fit(), some_times()), standing.seen, LUCK, lifts=lifts)
+    rows = np.tile(np.arange(0, 300, 50), 60)  # more than there are studies
+    place = place_of(1, np.arange(len(rows)) % 3, len(rows))
+    here = models.of_studies(rows).zeal(np.arange(len(rows)), place)
+    np.testing.assert_array_equal(here, models.zeal(rows, place))

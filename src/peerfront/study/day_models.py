@@ -88,7 +88,9 @@ class DrawnModels:
     def of_studies(self, rows: Whole) -> "DrawnModels":
         """The same for some of the studies, which may occur several times."""
         keys = None if self.keys is None else self.keys[rows]
-        return replace(self, draw=self.draw[rows], time_of=self.time_of[rows], shift=self.shift[rows], keys=keys)
+        lifts = None if self.lifts is None else self.lifts[rows]
+        draw, time_of, shift = self.draw[rows], self.time_of[rows], self.shift[rows]
+        return replace(self, draw=draw, time_of=time_of, shift=shift, keys=keys, lifts=lifts)
 
     def zeal(self, study: Whole, place: Whole) -> Array:
         """What is added to the zeal of people of these studies and places (`place_of` a wave and a tree), [people]."""
