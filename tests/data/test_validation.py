@@ -154,8 +154,8 @@ def test_a_code_that_the_named_recruiter_was_not_given(tmp_path) -> None:
 def test_long_lists_of_errors_are_counted(tmp_path) -> None:
     with pytest.raises(FaultyStudy) as stopped:
         study_of(tmp_path, HEAD + "1,,A,B,\n" * 30)
-    assert "study.csv has 29 errors" in str(stopped.value)
-    assert "... and 19 more" in str(stopped.value)
+    assert "study.csv has 1 error in 29 rows" in str(stopped.value)
+    assert "... and the same 27 times more: row 5" in str(stopped.value)
     assert len([p for p in stopped.value.problems if p.severity == ERROR]) == 29
 
 

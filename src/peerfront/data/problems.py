@@ -11,11 +11,13 @@ from typing import Any
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import Note
-from peerfront.foundation.messages import Lines, Message, Remedy, Severity, note
+from peerfront.foundation.messages import Lines, Message, Remedy, Severity, first_of, note
 
 ERROR = Severity.ERROR
 WARNING = Severity.WARNING
 _MOST_LISTED = 10  # faults that an error message lists
+_FEW, _EXAMPLES = 4, 2  # the same fault so often is listed each time; more often, so many times
+_MOST_ROWS = 8  # other rows that it lists for each
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,20 @@ KINDS = {name: _kind(name, ERROR) for name in _ERRORS} | {name: _kind(name, WARN
 
 
 @dataclass(frozen=True)
+class Proposal:
+    """A change of one cell that would mend a problem, if somebody accepts it."""
+
+    row: int
+    """As in the file."""
+    column: str
+    """As in the file; "" for the whole row."""
+    found: str
+    proposed: str | None
+    """What the cell should hold; None leaves out the row."""
+    why: Message
+
+
+@dataclass(frozen=True)
 class Problem:
     """One fault of a file, with its place."""
 
@@ -66,6 +82,8 @@ class Problem:
     """What is wrong, with the values that were read."""
     column: str = ""
     """The column it is about, if it is one."""
+    proposal: Proposal | None = None
+    """What would mend it, where that is plain enough to be offered."""
 
     @property
     def severity(self) -> Severity:
@@ -108,6 +126,34 @@ def in_file_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda p: (p.severity != ERROR, p.row or 0, p.kind)))
 
 
+@dataclass(frozen=True)
+class ProblemGroup:
+    """The same problem in one row or many: one kind, one column, one sort of message."""
+
+    problems: tuple[Problem, ...]  # in the order of the file
+
+    @property
+    def first(self) -> Problem:
+        return self.problems[0]
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return tuple(problem.row for problem in self.problems if problem.row is not None)
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        return tuple(problem.proposal for problem in self.problems if problem.proposal is not None)
+
+
+def grouped(problems: Iterable[Problem]) -> tuple[ProblemGroup, ...]:
+    """Put the same problems of many rows together: errors first, then the most frequent."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in in_file_order(problems):
+        groups.setdefault((problem.kind, problem.column, problem.message.code), []).append(problem)
+    made = (ProblemGroup(tuple(mine)) for mine in groups.values())
+    return tuple(sorted(made, key=lambda group: (group.first.severity != ERROR, -len(group.problems))))
+
+
 _PLACES = {"row": "places.row", "line": "places.line", "record": "places.record"}
 
 
@@ -126,19 +172,19 @@ def in_place(problem: Problem, place: str) -> Message:
 def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: bool) -> None:
     """Raise an error if problems stop the import: errors always, warnings if strict."""
     ordered = in_file_order(problems)
-    stopping = [p for p in ordered if strict or p.severity == ERROR]
+    stopping = grouped(p for p in ordered if strict or p.severity == ERROR)
     if not stopping:
         return
-    errors = sum(p.severity == ERROR for p in stopping)
+    errors = sum(group.first.severity == ERROR for group in stopping)
     listed = stopping[:_MOST_LISTED]
-    faults = [in_place(problem, place) for problem in listed]
+    faults = [line for group in listed for line in _described(group, place)]
     if len(stopping) > _MOST_LISTED:
         faults.append(note("problems.more", n=len(stopping) - _MOST_LISTED))
     remedies = [
         note("problems.to_do", title=KINDS[kind].title, remedy=KINDS[kind].remedy)
-        for kind in dict.fromkeys(problem.kind for problem in listed)
+        for kind in dict.fromkeys(group.first.kind for group in listed)
     ]
-    arguments: dict[str, Any] = {"source": source, "count": _count(errors, len(stopping) - errors)}
+    arguments: dict[str, Any] = {"source": source, "count": _count(errors, len(stopping) - errors, stopping)}
     arguments |= {"faults": Lines(faults), "remedies": Lines(remedies)}
     if errors:
         raise FaultyStudy(Message("problems.stop", arguments, ERROR), ordered)
@@ -146,9 +192,20 @@ def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: boo
     raise FaultyStudy(Message("problems.stop_strictly", arguments, ERROR), ordered)
 
 
-def _count(errors: int, warnings: int) -> Message:
+def _described(group: ProblemGroup, place: str) -> list[Message]:
+    """The first problems of a group with their places, and the other rows that have it."""
+    shown = len(group.problems) if len(group.problems) <= _FEW else _EXAMPLES
+    lines = [in_place(problem, place) for problem in group.problems[:shown]]
+    if len(group.problems) > shown:
+        others = first_of([at(place, row) for row in group.rows[shown:]], _MOST_ROWS)
+        lines.append(note("problems.same_in", n=len(group.problems) - shown, places=others))
+    return lines
+
+
+def _count(errors: int, warnings: int, groups: Sequence[ProblemGroup]) -> Message:
     of_errors = note("problems.one_error") if errors == 1 else note("problems.errors", n=errors)
     of_warnings = note("problems.one_warning") if warnings == 1 else note("problems.warnings", n=warnings)
-    if errors and warnings:
-        return note("problems.both", errors=of_errors, warnings=of_warnings)
-    return of_errors if errors else of_warnings
+    both = note("problems.both", errors=of_errors, warnings=of_warnings)
+    count = both if errors and warnings else of_errors if errors else of_warnings
+    rows = len({row for group in groups for row in group.rows})
+    return note("problems.count_in_rows", count=count, rows=rows) if rows > len(groups) else count

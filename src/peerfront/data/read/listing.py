@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.problems import Problem, noted
+from peerfront.data.problems import Problem, Proposal, noted
 from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, note
@@ -57,12 +57,21 @@ class Listing:
 
 
 def each(
-    listing: Listing, kind: str, people: NDArray[np.intp], messages: Iterable[Message], column: str = ""
+    listing: Listing,
+    kind: str,
+    people: NDArray[np.intp],
+    messages: Iterable[Message],
+    column: str = "",
+    mends: Iterable[tuple[str, str, str | None, Message] | None] | None = None,
 ) -> list[Problem]:
-    """Make one problem per person, with the place in the file."""
+    """Make one problem per person, with the place in the file; `mends` hold column, found, proposed and why."""
+    rows = [int(listing.rows[i]) for i in people]
+    offers = (
+        [None] * len(rows) if mends is None else [m and Proposal(row, *m) for row, m in zip(rows, mends, strict=True)]
+    )
     return [
-        Problem(kind, int(listing.rows[i]), str(listing.ids[i]), message, column)
-        for i, message in zip(people, messages, strict=True)
+        Problem(kind, row, str(listing.ids[i]), message, column, offer)
+        for row, i, message, offer in zip(rows, people, messages, offers, strict=True)
     ]
 
 
