@@ -13,7 +13,7 @@ from peerfront.foundation.pictures import new_figure, rendered
 from peerfront.foundation.shown import lose_nothing, visible, visible_message, visible_on_page
 from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised
 from peerfront.foundation.text_tables import read_table
-from peerfront.foundation.typed_values import typed_number
+from peerfront.foundation.typed_values import read_days, read_numbers, typed_number
 from peerfront.words.notebook import html_of
 
 TYPED = st.text(max_size=12) | st.from_regex(r"'{0,3}[=+\-@\t\r\n]['=+\-@0-9a.]{0,4}", fullmatch=True)
@@ -91,6 +91,20 @@ def test_numbers_in_ascii_digits_are_numbers(text) -> None:
     assert typed_number(text) == float(text)
 
 
-@pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1_000", "0x10", "\u0663", "9" * 401, "1,5", "--1", "1e"])
+@pytest.mark.parametrize(
+    "text", ["\u0663\u0662", "\u06f3\u06f2", "\uff13\uff12", "\u0969\u0968", "\u200b32", "32\u00a0"]
+)
+def test_digits_of_any_script_are_read(text) -> None:
+    assert typed_number(text) == 32
+    assert read_numbers(pd.Series([text, f"{text},5", f"\u2212{text}"])).tolist() == [32, 32.5, -32]
+
+
+def test_dates_in_digits_of_any_script() -> None:
+    arabic = str.maketrans("0123456789", "".join(chr(0x0660 + n) for n in range(10)))
+    days, _ = read_days(pd.Series(["2024-05-31", "2024-05-31".translate(arabic), "2024\u201305\u201331"]))
+    assert days.tolist() == [19874.0] * 3
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "1e999", "1_000", "0x10", "3\u00b2", "9" * 401, "1,5", "--1", "1e"])
 def test_other_texts_are_no_numbers(text) -> None:
     assert typed_number(text) is None

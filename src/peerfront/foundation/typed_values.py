@@ -2,7 +2,9 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -27,9 +29,27 @@ _LONGEST_NUMBER, _LONGEST_DATE = 400, 40  # characters: the largest number takes
 Texts = NDArray[np.object_]
 
 
+def plain_signs(text: str) -> str:
+    """Write a text with the signs that programs read: digits of any script as 0 to 9, every dash as a hyphen.
+
+    Blanks of any sort become ordinary ones, and signs that nobody sees (zero-width blanks, marks of direction) go.
+    """
+    return text if text.isascii() else "".join(map(_plain_sign, text)).strip()
+
+
+@cache
+def _plain_sign(sign: str) -> str:
+    kind = unicodedata.category(sign)
+    if kind == "Nd":
+        return str(unicodedata.decimal(sign))
+    if "\uff01" <= sign <= "\uff5e":  # full-width forms
+        return _plain_sign(chr(ord(sign) - 0xFEE0))
+    return {"Cf": "", "Zs": " ", "Pd": "-"}.get(kind, {"\u2212": "-", "\u066b": "."}.get(sign, sign))
+
+
 def typed_number(text: str) -> float | None:
-    """Read one number; None for anything but ASCII digits with sign, point and exponent, and for endless ones."""
-    text = text.strip()
+    """Read one number; None for anything but digits with sign, point and exponent, and for endless ones."""
+    text = plain_signs(text).strip()
     if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
         return None
     number = float(text)
@@ -57,6 +77,7 @@ def _numbers(texts: Texts) -> NDArray[np.float64]:
 
 
 def _number(text: str) -> float:
+    text = plain_signs(text)
     number = typed_number(text)
     if number is None and _DECIMAL_COMMA.fullmatch(text):
         number = typed_number(text.replace(",", "."))
@@ -99,7 +120,7 @@ def are_day_numbers(texts: pd.Series) -> bool:
 
 
 def _are_eight_digits(filled: pd.Series) -> bool:
-    return bool(filled.str.fullmatch(r"(?:19|20)[0-9]{6}").all())
+    return all(re.fullmatch(r"(?:19|20)[0-9]{6}", plain_signs(text)) for text in filled)
 
 
 def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
@@ -107,7 +128,8 @@ def _days(texts: pd.Series, pattern: str) -> NDArray[np.float64]:
 
 
 def _parsed(texts: Texts, pattern: str) -> NDArray[np.float64]:
-    """Read dates of one pattern; those of impossible years, or in other than ASCII digits, are none."""
+    """Read dates of one pattern; those of impossible years are none."""
+    texts = np.array([*map(plain_signs, texts), None], dtype=object)[:-1]
     dates = [text if _may_be_date(text, pattern) else None for text in texts]
     parsed = pd.Series(pd.to_datetime(pd.Series(dates, dtype=object), format=pattern, errors="coerce", utc=True))
     # Subtracting a time stamp overflows for years that nanoseconds cannot count to, so these go first.
