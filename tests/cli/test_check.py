@@ -1,6 +1,7 @@
 """`peerfront check` and `peerfront convert` as a coordinator uses them."""
 
 import json
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_problems_are_shown_and_kept(run, study, tmp_path) -> None:
         (b"id,own.coupon,coupon.1\n1,,a\n1,a,b\n", [], "row 3: Id '1' stands already in row 2"),
         (b"id,recruiter\n1,\n2,1\n", [], "--coupons-each 3"),
         (b"x,CouponR,C1\nA,,c1\nB,c1,c2\n", [], "--map id=COLUMN"),
-        (b"x,recruiter,coupons_issued\nA,,3\nB,A,3\nC,A,3\nD,B,3\n", [], "If that is right: --map id=x"),
+        (b"x,recruiter,coupons_issued\nA,,3\nB,A,3\nC,A,3\nD,B,3\n", [], "--map id=x\n"),
         (STUDY.encode(), ["--map", "own_coupon=own.cupon"], "Did you mean 'own.coupon'"),
         (STUDY.encode(), ["--map", "own=own.coupon"], "There is no part of a study called 'own'"),
         (STUDY.encode(), ["--format", "cupons"], "Did you mean 'coupons'"),
@@ -135,11 +136,11 @@ def test_a_folder_that_is_a_file(run, study) -> None:
 
 
 def test_convert(run, study, tmp_path) -> None:
-    for format in ("coupons", "recruiter", "rdsat", "app", "dot"):
+    for format in ("coupons", "recruiter", "rdsat", "app", "dot", "graphml", "edges"):
         code, out, _ = run("convert", study, "--to", format, "--out", tmp_path / format)
         assert code == 0
         assert "20 people written to" in out
-        if format != "dot":
+        if format in ("coupons", "recruiter", "rdsat", "app"):
             _, out, _ = run("check", tmp_path / format)
             assert "20 people with usable recruitment counts, and 19 recruiter-recruit pairs" in out
     code, _, err = run("convert", study, "--to", "rdsat", "--out", tmp_path / "rdsat")
@@ -159,11 +160,12 @@ def test_how_a_file_is_read_is_said_once_to_check(run, study, tmp_path) -> None:
         assert code == 2
         assert "cannot tell who recruited whom" in err
         assert "--map own_coupon=COLUMN" in err
-        assert "run `peerfront check FILE`" in err
-        assert "`--schema FOLDER/schema.toml`" in err
-        code, _, err = run(*command, "--map", "id=who")
-        assert code == 2
-        assert "No such option" in err
+        assert "run `peerfront check FILE`" not in err  # lines to paste say it
+    assert f"peerfront check {study} --map id=COLUMN" in err
+    assert f"peerfront fit {study} --out {tmp_path / 'model'} --budget 10 --schema checked/schema.toml" in err
+    code, _, err = run(*fitted, "--map", "id=who")
+    assert code == 2
+    assert "No such option" in err
     columns = ("--map", "id=who", "--map", "recruiter=by")
     code, _, err = run("check", study, *columns, "--out", tmp_path / "checked")
     assert code == 2
@@ -173,6 +175,27 @@ def test_how_a_file_is_read_is_said_once_to_check(run, study, tmp_path) -> None:
     assert code == 0
     assert "9 people written" in out
     assert pd.read_csv(tmp_path / "converted.csv")["coupons.issued"].tolist() == [2] * 9
+    direct = ("--to", "edges", "--out", tmp_path / "edges.csv", "--coupons-each", "2")
+    assert run("convert", study, *columns, *direct)[0] == 0
+    assert len(pd.read_csv(tmp_path / "edges.csv")) == 8
+
+
+def test_lines_to_paste_keep_what_was_said(run, study, tmp_path) -> None:
+    rows = [(i, f"c{i}" if i else "", f"c{2 * i + 1}", f"c{2 * i + 2}", "2024-01-01", "fm"[i % 2]) for i in range(15)]
+    study.write_text("who,brought,slip1,slip2,seen,sex\n" + "".join(f"{','.join(map(str, r))}\n" for r in rows))
+    code, _, err = run("check", "--map", "date=seen", study, "--map", "coupons=slip1", "--missing", "99")
+    assert code == 2
+    line = next(line.strip() for line in err.splitlines() if line.startswith("    peerfront"))
+    likely = ("--map", "id=who", "--map", "own_coupon=brought", "--map", "coupons=slip1+slip2")
+    assert shlex.split(line) == ["peerfront", "check", "--map", "date=seen", str(study), "--missing", "99", *likely]
+    assert run(*shlex.split(line)[1:], "--out", tmp_path / "checked")[0] == 0
+    schema = (tmp_path / "checked" / "schema.toml").read_text()
+    assert 'date = "seen"' in schema
+    assert 'missing = ["99"]' in schema
+    assert run(*shlex.split(line)[1:], "--map", "date=", "--out", tmp_path / "again")[0] == 2  # named twice
+    without = [word.replace("date=seen", "date=") for word in shlex.split(line)[1:]]
+    assert run(*without, "--out", tmp_path / "again")[0] == 0
+    assert "date = []" in (tmp_path / "again" / "schema.toml").read_text()
 
 
 def test_a_study_of_seeds_alone(run, study) -> None:

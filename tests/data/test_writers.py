@@ -1,8 +1,11 @@
 """Writing in each format and reading back gives the same study."""
 
+import csv
+import io
 import tempfile
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,3 +118,24 @@ def test_more_recruits_than_coupons_get_coupons_when_codes_are_made(tmp_path) ->
     (tmp_path / "a.csv").write_text("id,recruiter,coupons.issued\n1,,1\n2,1,0\n3,1,0\n")
     study = read_study(tmp_path / "a.csv")
     assert back(study, "coupons").issued.tolist() == [2, 0, 0]
+
+
+@given(studies())
+def test_graphs_hold_everybody_and_every_link(study) -> None:
+    graph = nx.parse_graphml(study_text(study, "graphml"))
+    assert len(graph) == len(study)
+    came = study.recruiter >= 0
+    links = set(zip(study.recruiter_ids()[came], study.ids[came], strict=True))
+    assert {tuple(edge) for edge in graph.edges} == links
+    assert [graph.nodes[person]["coupons issued"] for person in study.ids] == study.issued.tolist()
+    written = list(csv.reader(io.StringIO(study_text(study, "edges"))))
+    assert written[0] == ["source", "target"]
+    assert len(written) == len(links) + 1
+
+
+def test_a_graph_of_a_study_with_signs_that_xml_cannot_hold() -> None:
+    table = pd.DataFrame(
+        {"id": ["a\x01", "b"], "own.coupon": ["", "c"], "coupon.1": ["c", "d"], "no\x02te": ["\x03", "<&>"]}
+    )
+    graph = nx.parse_graphml(study_text(read_study(table), "graphml"))
+    assert list(graph.edges) == [("a\ufffd", "b")]

@@ -186,23 +186,35 @@ def _print_problems(console: "Console", study: "Study") -> None:
 def convert_command(
     context: typer.Context,
     file: options.FILE,
-    to: Annotated[str, typer.Option(help="coupons, recruiter, rdsat, app, or dot (GraphViz).")],
+    to: Annotated[
+        str, typer.Option(help="coupons, recruiter, rdsat, app, dot (GraphViz), graphml or edges (igraph, Gephi).")
+    ],
     out: Annotated[Path, output("The file to write.")],
     schema: options.SCHEMA = None,
+    sheet: options.SHEET = None,
+    preset: options.PRESET = None,
+    format: options.FORMAT = None,
+    map: options.MAP = None,
+    missing: options.MISSING = None,
+    coupons_each: options.COUPONS_EACH = None,
     strict: options.STRICT = False,
     overwrite: options.OVERWRITE = False,
 ) -> object:
-    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or GraphViz.
+    """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or its trees as a graph.
 
-    --schema says how the file is read: `peerfront check FILE --out FOLDER` writes FOLDER/schema.toml. Without it,
-    convert guesses as check does.
+    The file is read as check reads it: with the same options, or as the schema.toml says that check writes.
     """
     from peerfront.data.writers import WRITERS, write_study
 
     if to not in WRITERS:
         raise UnknownName(note("formats.to_write"), to, WRITERS)
     claim(context, out, overwrite=overwrite, inputs=(file, schema), make_folder=False)
-    study = study_in(file, schema_in(schema), strict=strict)
+    if sheet is not None:
+        _check_workbook(file, sheet)
+    study = study_in(
+        file, schema_in(schema), near=schema, strict=strict, format=format, map=map, missing=missing,
+        coupons_each=coupons_each, sheet=sheet, preset=preset,
+    )  # fmt: skip
     write_study(study, out, to, overwrite=overwrite)
     tell("{people} written to {file}.", people=n_people(len(study)), file=out)
     if study.problems:

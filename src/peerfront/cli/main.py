@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import FrameType
 from typing import Annotated, Any
 
@@ -29,7 +30,19 @@ from peerfront.cli.week_command import week_command
 from peerfront.foundation.errors import PeerfrontError, UnknownName
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.shown import lose_nothing, visible_message
-from peerfront.words.language import LANGUAGES, Medium, Text, catalogue, joined, language_of_the_user, say, speaking
+from peerfront.words.language import (
+    LANGUAGES,
+    SPEAKER,
+    Medium,
+    Text,
+    Typed,
+    catalogue,
+    joined,
+    language_of_the_user,
+    say,
+    speaker,
+    speaking,
+)
 
 BAD_INPUT = 2
 _LANGUAGE = "--language"
@@ -127,6 +140,19 @@ def main() -> None:
                 sys.exit(BAD_INPUT)
 
 
+def typed_command(app: Any, words: list[str]) -> Typed | None:
+    """The command that was typed, which settings it takes, and its study's file; None if there is no such command."""
+    name, *rest = [word for word in words if word != "--json"] or [""]
+    command = app.commands.get(name)
+    if command is None or hasattr(command, "commands"):
+        return None
+    try:
+        given = command.make_context(name, list(rest), resilient_parsing=True).params
+    except Exception:  # whatever is wrong with the command line, running it says so
+        return None
+    return Typed((name, *rest), frozenset(given), str(given.get("file") or ""))
+
+
 READ_BY_CHECK = ("map", "format", "sheet", "preset", "missing", "coupons_each", "still_open")
 KEPT_BY_CHECK = say(
     "How a file is read is said once: run `peerfront check FILE` with such settings and `--out FOLDER`; other commands "
@@ -139,6 +165,7 @@ def _run(as_json: bool) -> None:
     try:
         with nothing_printed() if as_json else contextlib.nullcontext():
             command = translated(typer.main.get_command(app))
+            SPEAKER.set(replace(speaker(), typed=typed_command(command, sys.argv[1:])))
             result = command.main(standalone_mode=False)
             if isinstance(result, int):
                 sys.exit(result)
@@ -146,7 +173,8 @@ def _run(as_json: bool) -> None:
             typer.echo(result_document(next(word for word in sys.argv[1:] if word in command.commands), result))
         sys.exit(0)
     except PeerfrontError as problem:
-        by_check = "check" not in sys.argv and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies)
+        told = "check" in sys.argv or problem.message.has_lines
+        by_check = not told and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies)
         _fail(problem, problem.code, problem.remedies, as_json=as_json, more=KEPT_BY_CHECK if by_check else None)
     except MemoryError as problem:
         memory = say(

@@ -181,7 +181,7 @@ class Study:
         for person, record in zip(
             self.ids, self.table().drop(columns=["id", "recruiter"]).to_dict("records"), strict=True
         ):
-            graph.add_node(person, **{str(name): value for name, value in record.items()})
+            graph.add_node(str(person), **{str(name): value for name, value in record.items()})
         came = self.recruiter != NOBODY
         graph.add_edges_from(zip(self.recruiter_ids()[came], self.ids[came], strict=True))
         return graph

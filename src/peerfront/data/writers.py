@@ -29,12 +29,12 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
 
-DOT = "dot"
+DOT, GRAPHML, EDGES = "dot", "graphml", "edges"
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
 
 
 def study_text(study: Study, format: str) -> str:
-    """Return the study as text in one of the formats: coupons, recruiter, rdsat, app or dot."""
+    """Return the study as text in one of the formats: coupons, recruiter, rdsat, app, dot, graphml or edges."""
     if format not in WRITERS:
         raise UnknownName(note("formats.format"), format, WRITERS)
     return WRITERS[format](study)
@@ -45,7 +45,7 @@ def write_study(study: Study, path: Path | str, format: str, *, overwrite: bool 
     path = Path(path)
     text = study_text(study, format)
     check_output(path, overwrite=overwrite)
-    (write_csv if format in (COUPONS, RECRUITER) else write_text)(path, text, private=True)
+    (write_csv if format in (COUPONS, RECRUITER, EDGES) else write_text)(path, text, private=True)
 
 
 def coupon_csv(study: Study) -> str:
@@ -124,12 +124,34 @@ def dot_text(study: Study) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def graphml_text(study: Study) -> str:
+    """Return the trees as GraphML for igraph, Gephi and networkx: an edge to each recruit, columns as attributes."""
+    import networkx as nx  # only here: it takes a while to load
+
+    graph = study.graph()
+    nx.relabel_nodes(graph, {person: _xml(person) for person in study.ids}, copy=False)
+    for attributes in graph.nodes.values():
+        plain = {_xml(name): _xml(value) if isinstance(value, str) else value for name, value in attributes.items()}
+        attributes.clear()
+        attributes.update(plain)
+    return "\n".join(nx.generate_graphml(graph, named_key_ids=False)) + "\n"
+
+
+def edge_csv(study: Study) -> str:
+    """Return a CSV with a row per recruit: source (the recruiter) and target; people without either are not in it."""
+    came = study.recruiter != NOBODY
+    columns = (("source", study.recruiter_ids()[came]), ("target", study.ids[came]))
+    return _csv_text(columns)
+
+
 WRITERS: dict[str, Callable[[Study], str]] = {
     COUPONS: coupon_csv,
     RECRUITER: recruiter_csv,
     RDSAT: rdsat_text,
     APP: app_json,
     DOT: dot_text,
+    GRAPHML: graphml_text,
+    EDGES: edge_csv,
 }
 
 
@@ -151,10 +173,13 @@ def _codes(study: Study) -> tuple[Texts, Texts]:
 
 
 def _csv(study: Study, columns: Sequence[tuple[str, Iterable[object]]]) -> str:
-    names = [*(name for name, _ in columns), *map(str, study.people.columns)]
-    _no_clash(study, names)
-    buffer = io.StringIO()
     columns = [*columns, *((str(name), study.people[name]) for name in study.people.columns)]
+    _no_clash(study, [name for name, _ in columns])
+    return _csv_text(columns)
+
+
+def _csv_text(columns: Sequence[tuple[str, Iterable[object]]]) -> str:
+    buffer = io.StringIO()
     cells = [[neutralised(str(value)) for value in (name, *values)] for name, values in columns]
     writer = csv.writer(buffer, lineterminator="\n", quoting=quoting_for(chain.from_iterable(cells)))
     writer.writerows(zip(*cells, strict=True))
@@ -170,3 +195,8 @@ def _no_clash(study: Study, names: Sequence[str]) -> None:
 
 def _one_line(text: str) -> str:
     return re.sub(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text).strip()
+
+
+def _xml(text: str) -> str:
+    """Replace what an XML file cannot hold."""
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(text))

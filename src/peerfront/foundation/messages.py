@@ -72,6 +72,11 @@ class Message:
         """What can be done about it, of this message and of the messages in it."""
         return tuple(remedy for value in self.arguments.values() for remedy in _remedies(value))
 
+    @property
+    def has_lines(self) -> bool:
+        """Whether it offers settings together (`Remedies`), which a terminal shows as lines to paste."""
+        return any(map(_has_lines, self.arguments.values()))
+
     def __str__(self) -> str:
         # `words` is above this room and knows every sentence: it is asked only when somebody reads the message.
         return str(import_module("peerfront.words.messages").text_of(self))
@@ -147,6 +152,12 @@ def first_of(names: Sequence[Any], most: int) -> Any:
     return (
         note("lists.and_more", names=list(names[:most]), more=len(names) - most) if len(names) > most else list(names)
     )
+
+
+def _has_lines(value: Any) -> bool:
+    if isinstance(value, Message):
+        return value.has_lines
+    return isinstance(value, Remedies) or (isinstance(value, (list, tuple)) and any(map(_has_lines, value)))
 
 
 def _remedies(value: Any) -> tuple[Remedy, ...]:

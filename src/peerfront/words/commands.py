@@ -1,13 +1,17 @@
-"""The terminal command that repeats a step of the app, made from the step's order.
+"""Commands to paste: those that repeat a step of the app, and the one that was typed with more settings.
 
-Commands run in the study's folder, so paths are relative to it. Settings with the command's default value are left out.
+Commands of the app run in the study's folder, so paths are relative to it. Settings with the command's default value
+are left out.
 """
 
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from peerfront.foundation.messages import Remedy
+from peerfront.words.language import Typed
 
 Command = tuple[str, ...]
 Choices = Mapping[str, Any]
@@ -40,6 +44,46 @@ def command_line(command: Command) -> str:
     return " ".join(map(_quoted, words))
 
 
+def commands_with(typed: Typed | None, remedies: Sequence[Remedy]) -> tuple[Command, ...]:
+    """The command that was typed, with these settings too; first a `check` if only that can be told them.
+
+    Options that the settings replace are left out; all others are kept. () if no command can take the settings.
+    """
+    if typed is None:
+        return ()
+    options = tuple(part for each in remedies for part in _told(each))
+    if all(each.setting in typed.takes for each in remedies):
+        return ((*_without(typed.words, remedies), *options),)
+    if not typed.file or "schema" not in typed.takes:
+        return ()
+    again = (*_without(typed.words, [Remedy("schema")]), "--schema", f"{CHECKED}/{SCHEMA}")
+    return ("check", typed.file, *options, "--out", CHECKED), again
+
+
+def _told(remedy: Remedy) -> Command:
+    if remedy.setting == "map":
+        role, *columns = remedy.value
+        return ("--map", f"{role}={'+'.join(columns) or 'COLUMN'}")
+    return _option(remedy.setting, "N" if remedy.value is None else remedy.value)
+
+
+def _without(words: Command, remedies: Sequence[Remedy]) -> Command:
+    """A command without the options that these settings replace; what `--missing` says is added to."""
+    gone = {f"--{each.setting.replace('_', '-')}" for each in remedies if each.setting not in ("map", "missing")}
+    roles = {each.value[0] for each in remedies if each.setting == "map"}
+    kept: list[str] = []
+    parts = iter(words)
+    for word in parts:
+        name, equals, value = word.partition("=")
+        if name not in gone and name != "--map":
+            kept.append(word)
+            continue
+        value = value if equals else next(parts, "")
+        if name == "--map" and value.partition("=")[0].strip() not in roles:
+            kept += ["--map", value]
+    return tuple(kept)
+
+
 def order_options(choices: Choices) -> Command:
     """The options of an order, and the day on which the study is seen."""
     return _options(choices, {**_ORDER, "as_of": None})
@@ -48,7 +92,10 @@ def order_options(choices: Choices) -> Command:
 def _read(choices: Choices) -> tuple[Command, ...]:
     reading: Choices = choices.get("reading", {})
     maps = [f"{role}={'+'.join(names)}" for role, names in reading.get("columns", {}).items()]
-    options = {"sheet": None, "map": None, "missing": None, "coupons_each": None, "still_open": "", "valid_days": None}
+    options = {
+        **dict.fromkeys(("sheet", "map", "missing", "coupons_each", "valid_days")),
+        "preset": "auto", "format": "auto", "still_open": "auto",
+    }  # fmt: skip
     check = (
         *("check", str(choices["file"]), *_options({**reading, "map": maps}, options)),
         *("--out", CHECKED, "--waiting", WAITING, "--overwrite"),

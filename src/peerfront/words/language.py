@@ -35,6 +35,18 @@ class Medium(StrEnum):
 
 
 @dataclass(frozen=True)
+class Typed:
+    """A command as somebody typed it, so that it can be offered again with more settings."""
+
+    words: tuple[str, ...]
+    """Without the name of the program."""
+    takes: frozenset[str]
+    """Settings that its options set."""
+    file: str
+    """The study's file; "" without one."""
+
+
+@dataclass(frozen=True)
 class Speaker:
     """The language of sentences, and the medium in which they are read."""
 
@@ -44,6 +56,8 @@ class Speaker:
     several: Callable[[str, str, int], str]
     fields: Mapping[str, object] = field(default_factory=dict)
     """Labels of the fields on a page, by setting; columns of a study's file have `role_` before their name."""
+    typed: Typed | None = None
+    """The command in a terminal."""
 
 
 @cache

@@ -80,6 +80,7 @@ def _reading(study: Study) -> ReadSettings:
     settings = study.settings
     of_answers = {role: names for role, names in study.columns.items() if role in ANSWER_ROLES}
     columns = {RDSAT: {}, APP: of_answers}.get(study.format, study.columns)
+    columns = {**{role: () for role, names in settings.columns.items() if not names}, **columns}  # "there is none"
     return replace(settings, format=study.format, columns=columns, strict=False)
 
 

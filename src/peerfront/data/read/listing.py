@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from peerfront.data.problems import Problem, Proposal, noted
 from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPONS_EACH, RECRUITER, Columns, ReadSettings
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, Remedies, Remedy, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import read_numbers
 
@@ -157,7 +157,7 @@ def _likely_number(recruiters: Texts | None, ids: Texts) -> Message:
     counts = named[named.isin(set(ids)) & (named != "")].value_counts()
     most = int(counts.max()) if len(counts) else 0
     likely = most if len(ids) >= _MANY_PEOPLE and most > 1 else max(most, 3)
-    coupons_each = Remedy("coupons_each", likely)
+    coupons_each = Remedies((Remedy("coupons_each", likely),))
     if most:
         return note("recognition.likely_number", most=most, coupons_each=coupons_each)
     return note("recognition.example_number", coupons_each=coupons_each)

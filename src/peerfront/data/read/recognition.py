@@ -68,7 +68,7 @@ def _own_coupon(
         return columns["own_coupon"]
     listed = [note("recognition.codes_issued", column=name, n=n_issued[name]) for name in fitting]
     fault = note("recognition.several_own_coupons", n=len(fitting), columns=listed)
-    remedies = Lines(Remedy("map", ("own_coupon", name)) for name in fitting)
+    remedies = Lines(Remedies((Remedy("map", ("own_coupon", name)),)) for name in fitting)
     raise DataFileError("recognition.own_coupons", source=source, fault=fault, remedies=remedies)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import is_workbook
-from peerfront.foundation.messages import Lines, Message, Remedy, note
+from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
 from peerfront.foundation.r_tables import is_r_data, open_r_file
 from peerfront.foundation.text_tables import Book, TextTable
 
@@ -101,7 +101,7 @@ def _undecided(
         if workbook.hidden:
             return DataFileError("sheets.no_table_seen", path=path, hidden=list(workbook.hidden))
         return DataFileError("sheets.no_table", path=path)
-    first = Remedy("sheet", names[0])
+    first = Remedies((Remedy("sheet", names[0]),))
     if fitting:
         return DataFileError("sheets.several_fit", path=path, sheets=names, sheet=first)
     listed = Lines(note("sheets.fault", sheet=name, fault=faults[name]) for name in names)

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from peerfront.foundation.messages import Message, Remedies, Remedy
+from peerfront.words.commands import command_line, commands_with
 from peerfront.words.language import Medium, Text, catalogue, joined, say, speaker, speaking
 
 
@@ -55,10 +56,11 @@ def remedy_text(remedy: Remedy) -> Text | str:
 
 
 def remedies_text(remedies: Remedies) -> str:
-    """Several settings to be given together, in the form of the medium."""
+    """Several settings to be given together, in the form of the medium: in a terminal, the lines to paste."""
     where = speaker().medium
     if where is Medium.TERMINAL:
-        return " ".join(map(str, remedies))
+        again = commands_with(speaker().typed, remedies)
+        return "".join(f"\n    {command_line(each)}" for each in again) or " ".join(map(str, remedies))
     if where is Medium.PAGE:
         return ", ".join(map(str, remedies))
     columns = {each.value[0]: tuple(each.value[1:]) for each in remedies if each.setting == "map"}
