@@ -1,4 +1,4 @@
-"""Files as coordinators keep them: how many are read right, with which help, and whether any is read wrongly in silence.
+"""Files as coordinators keep them: how many are read right, with which help, and whether any is silently wrong.
 
 python benchmarks/messy_files.py                       # every habit alone and 60 combinations, two minutes
 python benchmarks/messy_files.py --seed 7 --count 200  # other studies, other combinations
@@ -29,6 +29,7 @@ sys.path[0] = str(ROOT / "tests")  # in place of this folder, whose files would 
 
 from data.messy_files import messy_files  # noqa: E402
 from data.messy_judging import CRASHED, HALF_READ, OUTCOMES, SILENT, judged  # noqa: E402
+from data.near_matches import NEAR, RIGHT, near_offer  # noqa: E402
 
 
 def main() -> None:
@@ -58,9 +59,10 @@ def main() -> None:
         print(f"| {kind} | " + " | ".join(f"{count[column]:,}" for column in columns) + " |")
     print("\nHalf read, silently wrong, or crashed:" if bad else "\nNone is half read, silently wrong or crashed.")
     print("\n".join(f"- {line}" for line in bad))
-    if False:
+    if not chosen.only:
         offers = {name: near_offer(name) for name in NEAR}
-        print(f"\nNear matches, {len(offers)} cases: " + ", ".join(f"{n} {what}" for what, n in Counter(offers.values()).items()))
+        told = ", ".join(f"{number} {what}" for what, number in Counter(offers.values()).items())
+        print(f"\nNear matches, {len(offers)} cases: {told}")
         print("\n".join(f"- {name}: {what}" for name, what in offers.items() if what != RIGHT))
     sys.exit(bool(bad))
 

@@ -23,7 +23,7 @@ from openpyxl.utils import get_column_letter
 Luck = np.random.Generator
 Cell = str | int | float | datetime.date | None
 
-# The truth ---------------------------------------------------------------------------------------------------------------
+# The truth ---------------------------------------------------------------------------------------------------------
 
 FIRST = (
     "Ana", "Luis", "María", "José", "Inés", "Pedro", "Rosa", "Tomás", "Elena", "Raúl", "Lucía", "Iván", "Marta",
@@ -86,6 +86,7 @@ def true_study(seed: int, mess: "Mess") -> TrueStudy:
     number = int(luck.integers(60, 151))
     seeds = int(luck.integers(4, 9))
     names = luck.permutation([f"{first} {last}" for first in FIRST for last in LAST])
+    most_known = 8 if mess.unknown == "9" else 40  # so that 9 stands apart
     waiting: list[tuple[int, str, int]] = []
     people: list[Person] = []
     running = 0
@@ -110,7 +111,7 @@ def true_study(seed: int, mess: "Mess") -> TrueStudy:
                 str(luck.choice(["F", "M"])),
                 str(luck.choice(["Norte", "Sur", "Este"])),
                 int(luck.integers(18, 65)),
-                int(luck.integers(2, 8 if mess.unknown == "9" else 40)) if place % 13 != 5 else None,  # so that 9 stands apart
+                int(luck.integers(2, most_known)) if place % 13 != 5 else None,
                 mess.dates != "unknown" or place % 11 != 7,
             )
         )
@@ -120,7 +121,7 @@ def true_study(seed: int, mess: "Mess") -> TrueStudy:
     return TrueStudy(tuple(people))
 
 
-# One habit each ----------------------------------------------------------------------------------------------------------
+# One habit each ----------------------------------------------------------------------------------------------------
 
 
 def _ends(codes: Sequence[str]) -> tuple[str, str]:
@@ -155,7 +156,7 @@ CELLS: Mapping[str, Callable[[Sequence[str]], str]] = {  # several codes in one 
     "y": lambda codes: codes[0] if len(codes) < 2 else f"{', '.join(codes[:-1])} y {codes[-1]}",
     "101-103": _range("-"),
     "101 - 103": _range(" - "),
-    "101–103": _range("–"),
+    "101\N{EN DASH}103": _range("\N{EN DASH}"),
     "101 to 103": _range(" to "),
     "101 a 103": _range(" a "),
     "del 101 al 103": lambda codes: codes[0] if len(codes) < 2 else f"del {codes[0]} al {codes[-1]}",
@@ -164,11 +165,13 @@ CELLS: Mapping[str, Callable[[Sequence[str]], str]] = {  # several codes in one 
     "C1A-C": _letter_range,
     "C1A-C1C": _range("-"),
     "101-3": _short_range,
-    "101-102, 103": lambda codes: f"{codes[0]}-{codes[1]}, {', '.join(codes[2:])}" if len(codes) > 2 else ", ".join(codes),
+    "101-102, 103": lambda codes: (
+        f"{codes[0]}-{codes[1]}, {', '.join(codes[2:])}" if len(codes) > 2 else ", ".join(codes)
+    ),
     "101, 102 (blue)": lambda codes: ", ".join(codes) + (" (blue)" if codes else ""),
     "#101 #102": lambda codes: " ".join(f"#{code}" for code in codes),
 }
-RANGES_THAT_LIE: Mapping[str, Callable[[Sequence[str]], str]] = {  # in one cell of the file; nobody can tell what was meant
+RANGES_THAT_LIE: Mapping[str, Callable[[Sequence[str]], str]] = {  # in one cell of the file
     "overlapping": lambda codes: f"{codes[0]}-{int(codes[-1]) + 3}",
     "a million": lambda codes: f"{codes[0]}-{int(codes[0]) + 10**6}",
     "10^6 as words": lambda codes: f"{codes[0]} to {10**9}",
@@ -248,7 +251,9 @@ DATES: Mapping[str, Callable[[datetime.date, Luck], Cell]] = {
     "cells and iso": lambda day, luck: day if luck.random() < 0.7 else day.isoformat(),
     "dd/mm and iso": lambda day, luck: _dmy(day) if luck.random() < 0.7 else day.isoformat(),
     "dd/mm and dots": lambda day, luck: _dmy(day) if luck.random() < 0.7 else f"{day.day}.{day.month}.{day.year}",
-    "dd/mm and mm/dd": lambda day, luck: _dmy(day) if luck.random() < 0.7 else f"{day.month:02d}/{day.day:02d}/{day.year}",
+    "dd/mm and mm/dd": lambda day, luck: (
+        _dmy(day) if luck.random() < 0.7 else f"{day.month:02d}/{day.day:02d}/{day.year}"
+    ),
     "3 May 2024": lambda day, _: f"{day.day} {day:%B} {day.year}",
     "May 3, 2024": lambda day, _: f"{day:%b} {day.day}, {day.year}",
     "03-May-24": lambda day, _: f"{day:%d-%b-%y}",
@@ -279,7 +284,8 @@ SEEDS: Mapping[str, str] = {"": "", "seed": "seed", "SEED ": "SEED ", "semilla":
                             "-": "-", "n/a": "n/a"}  # fmt: skip
 NAMES: Mapping[str, Mapping[str, str]] = {
     "en": {"id": "ID", "name": "Name", "own": "Coupon received", "cell": "Coupons given", "c": "Coupon {}",
-           "recruiter": "Recruiter", "issued": "Coupons issued", "date": "Interview date", "handed": "Date coupons given",
+           "recruiter": "Recruiter", "issued": "Coupons issued", "date": "Interview date",
+           "handed": "Date coupons given",
            "size": "Network size", "sex": "Sex", "site": "Site", "age": "Age", "seed": "Seed"},
     "es": {"id": "Código del participante", "name": "Nombre", "own": "Cupón recibido", "cell": "Cupones entregados",
            "c": "Cupón {}", "recruiter": "Reclutador", "issued": "Cupones emitidos", "date": "Fecha de entrevista",
@@ -298,8 +304,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
            "handed": "Tarehe ya kuponi", "size": "Ukubwa wa mtandao", "sex": "Jinsia", "site": "Mahali", "age": "Umri",
            "seed": "Mbegu"},
     "short": {"id": "PID", "name": "nm", "own": "cpn_in", "cell": "cpns", "c": "cpn{}", "recruiter": "recr",
-              "issued": "n_cpn", "date": "dt", "handed": "dt_cpn", "size": "deg", "sex": "sx", "site": "st", "age": "ag",
-              "seed": "sd"},
+              "issued": "n_cpn", "date": "dt", "handed": "dt_cpn", "size": "deg", "sex": "sx", "site": "st",
+              "age": "ag", "seed": "sd"},
     "questions": {"id": "Participant number (see the sticker)", "name": "First and last name",
                   "own": "Number on the coupon this person brought", "cell": "Numbers of the coupons we gave",
                   "c": "Number of coupon {} that we gave", "recruiter": "Who gave this person the coupon? (ID)",
@@ -308,7 +314,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
                   "sex": "Sex (F/M)", "site": "Where?", "age": "Age in years", "seed": "Is it a seed?"},
 }  # fmt: skip
 
-# The mess ----------------------------------------------------------------------------------------------------------------
+# The mess ----------------------------------------------------------------------------------------------------------
 
 CATEGORIES_ARE_MESSY = {"F": ("F", "f", "F "), "M": ("M", "m", " M"), "Norte": ("Norte", "norte", "Norte ", "NORTE"),
                         "Sur": ("Sur", "sur"), "Este": ("Este", "este ", "ESTE")}  # fmt: skip
@@ -335,7 +341,7 @@ class Mess:
     lie: str = ""
     typed: str = ""
     recruiters: str = "id"
-    """id, row, coupon (the column of coupons that people came with is called recruiter), or name and a way of writing it, such as `name: case`."""
+    """id, row, name and a way of writing it (`name: case`), or coupon: what people came with is called recruiter."""
     ids: str = ""
     dates: str = "iso"
     handed: str = ""
@@ -393,7 +399,9 @@ def _columns(study: TrueStudy, mess: Mess, luck: Luck) -> dict[str, list[Cell]]:
         columns[names["issued"]] = [COUNTS[mess.count](len(person.coupons), luck) for person in people]
     else:
         seed = SEEDS[mess.seeds]
-        columns[names["recruiter" if mess.recruiters == "coupon" else "own"]] = [typed(person.own, luck) if person.own else seed for person in people]
+        columns[names["recruiter" if mess.recruiters == "coupon" else "own"]] = [
+            typed(person.own, luck) if person.own else seed for person in people
+        ]
         if mess.links == "cell":
             columns[names["cell"]] = [CELLS[mess.cell](person.coupons) if person.coupons else "" for person in people]
             if mess.lie:
@@ -404,9 +412,7 @@ def _columns(study: TrueStudy, mess: Mess, luck: Luck) -> dict[str, list[Cell]]:
                 column = [(*person.coupons, "", "", "", "")[slot] for person in people]
                 columns[names["c"].format(slot + 1)] = list(column)
     lost = ("?", "no date", "99/99/9999", "")
-    columns[names["date"]] = [
-        DATES[mess.dates](p.date, luck) if p.dated else str(luck.choice(lost)) for p in people
-    ]
+    columns[names["date"]] = [DATES[mess.dates](p.date, luck) if p.dated else str(luck.choice(lost)) for p in people]
     if mess.handed:
         columns[names["handed"]] = [DATES[mess.handed](p.date, luck) if p.coupons else "" for p in people]
     columns[names["size"]] = [mess.unknown if person.size is None else person.size for person in people]
@@ -454,7 +460,9 @@ def _bookkeeping(columns: dict[str, list[Cell]], program: str) -> dict[str, list
         before: dict[str, list[Cell]] = {"start": stamps, "end": stamps, "deviceid": ["ee.kobo:1"] * people}
         return before | columns | {"_id": [90000 + n for n in range(people)], "_uuid": keys, "_submission_time": stamps,
                                    "_index": [n + 1 for n in range(people)]}  # fmt: skip
-    return {"SubmissionDate": stamps} | columns | {"meta-instanceID": keys, "KEY": keys, "SubmitterName": ["x"] * people}
+    return (
+        {"SubmissionDate": stamps} | columns | {"meta-instanceID": keys, "KEY": keys, "SubmitterName": ["x"] * people}
+    )
 
 
 def _rows(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], luck: Luck) -> list[Row]:
@@ -462,7 +470,9 @@ def _rows(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], luck: Lu
     header: Row = list(columns)
     width = len(header)
     people: list[Row] = [list(row) for row in zip(*columns.values(), strict=True)]
-    numbers = [n for n, values in enumerate(columns.values()) if n and all(isinstance(v, int) for v in values if v != "")]
+    numbers = [
+        n for n, values in enumerate(columns.values()) if n and all(isinstance(v, int) for v in values if v != "")
+    ]
 
     def padded(*cells: Cell) -> Row:
         return [*cells, *[""] * (width - len(cells))]
@@ -477,7 +487,7 @@ def _rows(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], luck: Lu
     body: list[Row] = []
     for n, row in enumerate(people):
         half, page = n == len(people) // 2, n and n % 25 == 0
-        if "groups" in mess.rows and page or "groups" in mess.rows and n == 0:
+        if ("groups" in mess.rows and page) or ("groups" in mess.rows and n == 0):
             body.append(padded(f"Site: {('North', 'South', 'East', 'West', 'Centre', 'Coast')[n // 25 % 6]}"))
         if "total in the middle" in mess.rows and half:
             body.append(total("Total", people[:n]))
@@ -490,7 +500,9 @@ def _rows(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], luck: Lu
         if "blank lines" in mess.rows and n and luck.random() < 0.06:
             body.append(padded())
         if "notes" in mess.rows and n and luck.random() < 0.04:
-            body.append(padded(str(luck.choice(["Office closed this week", "* coupons lost, see the diary", "NB: ask Rosa"]))))
+            body.append(
+                padded(str(luck.choice(["Office closed this week", "* coupons lost, see the diary", "NB: ask Rosa"])))
+            )
         body.append(row)
     if "total" in mess.rows:
         body.append(total(str(luck.choice(["Total", "TOTAL:", "Sum", "Total general"])), people))
@@ -518,7 +530,7 @@ def _rows(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], luck: Lu
     return lines
 
 
-# Write it ----------------------------------------------------------------------------------------------------------------
+# Write it ----------------------------------------------------------------------------------------------------------
 
 ENCODINGS = {"cp1252": "cp1252", "bom": "utf-8-sig", "utf-16": "utf-16"}
 SEPARATORS = {"semicolons": ";", "tabs": "\t", "cp1252": ";", "utf-16": "\t", "sep=": ";"}
@@ -546,8 +558,8 @@ def _workbook(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], line
     top = next(n for n, line in enumerate(lines) if next(iter(columns)) in line) + 1  # the header's row
     number = "codes as numbers" in mess.book or "thousands" in mess.book
     for line in lines:
-        sheet.append([int(v) if number and isinstance(v, str) and v.isascii() and v.isdigit() else v or None if v != 0 else 0
-                      for v in line])  # fmt: skip
+        as_numbers = [int(v) if number and isinstance(v, str) and re.fullmatch("[0-9]+", v) else v for v in line]
+        sheet.append([None if value == "" else value for value in as_numbers])
     last = top + len(study.people)
     names = list(columns)
     if "thousands" in mess.book:
@@ -604,18 +616,15 @@ def _merge_recruiters(sheet: Any, study: TrueStudy, names: list[str], top: int) 
     for n in range(1, len(order) + 1):
         if n == len(order) or recruiters[order[n]] != recruiters[order[begin]]:
             if n - begin > 1 and recruiters[order[begin]] >= 0:
-                sheet.merge_cells(
-                    start_row=top + 1 + begin, end_row=top + n, start_column=column, end_column=column
-                )
+                sheet.merge_cells(start_row=top + 1 + begin, end_row=top + n, start_column=column, end_column=column)
             begin = n
 
 
-# All of them -------------------------------------------------------------------------------------------------------------
+# All of them -------------------------------------------------------------------------------------------------------
 
 _LETTERED = ("C1A-C", "C1A-C1C")
-_NEEDS_CODES = {"case": "padded", "O for 0": "padded", "l for 1": "padded", "full-width": "padded", "inner blank": "padded",
-                "thousands": "large numbers", "zeros lost": "zeros", "typos": "padded"}  # fmt: skip
-_RECRUITER = {"links": "recruiter"}
+_NEEDS_CODES = {"case": "padded", "O for 0": "padded", "l for 1": "padded", "full-width": "padded",
+                "inner blank": "padded", "thousands": "large numbers", "zeros lost": "zeros", "typos": "padded"}  # fmt: skip
 
 
 def habits() -> Iterator[tuple[str, str, Mess]]:
@@ -659,17 +668,27 @@ def habits() -> Iterator[tuple[str, str, Mess]]:
         yield "rows", row, Mess(rows=(row,))
         yield "rows", f"{row}, recruiters", Mess(rows=(row,), links="recruiter", file="csv")
     for book in BOOK:
-        yield "workbook", book, Mess(book=(book,), links="recruiter" if "recruiters" in book or "counts" in book else "coupons")
+        yield (
+            "workbook",
+            book,
+            Mess(book=(book,), links="recruiter" if "recruiters" in book or "counts" in book else "coupons"),
+        )
     for file in FILES:
         yield "file", file, Mess(file=file, headers="es" if file in ("cp1252", "utf-16") else "en")
     for program in ("redcap", "kobo", "odk"):
-        for more in (Mess(), Mess(links="cell", cell="101-103"), Mess(typed="O for 0", codes="padded"), Mess(links="recruiter")):
+        for more in (
+            Mess(),
+            Mess(links="cell", cell="101-103"),
+            Mess(typed="O for 0", codes="padded"),
+            Mess(links="recruiter"),
+        ):
             mess = dataclasses.replace(more, export=program, file="csv")
             yield "exports", f"{program}, {more.links}{', ' + more.typed if more.typed else ''}", mess
 
 
 def combination(luck: Luck) -> Mess:
     """Several habits at once, as one office has them."""
+
     def some(of: Sequence[str], share: float = 0.5, otherwise: str = "") -> str:
         return str(luck.choice(list(of))) if luck.random() < share else otherwise
 
@@ -681,8 +700,12 @@ def combination(luck: Luck) -> Mess:
     file = str(luck.choice(["xlsx", "xlsx", "xlsx", *FILES]))
     export = some(("redcap", "kobo", "odk"), 0.12)
     rows = tuple(str(row) for row in luck.choice(ROWS, int(luck.integers(0, 4)), replace=False))
-    book = tuple(str(b) for b in luck.choice([b for b in BOOK if b != "formula counts"], int(luck.integers(0, 3)), replace=False))
-    dates = [d for d in DATES if d not in ("dd/mm and mm/dd", "swapped by Excel") and (file == "xlsx" or "cells" not in d)]
+    book = tuple(
+        str(b) for b in luck.choice([b for b in BOOK if b != "formula counts"], int(luck.integers(0, 3)), replace=False)
+    )
+    dates = [
+        d for d in DATES if d not in ("dd/mm and mm/dd", "swapped by Excel") and (file == "xlsx" or "cells" not in d)
+    ]
     return Mess(
         links=links,
         codes=codes,

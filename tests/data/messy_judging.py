@@ -156,8 +156,12 @@ def compared(study: Study, file: MessyFile) -> list[Difference]:
     by_name = {same_id(person.name): place for place, person in enumerate(people)}
     at = [places.get(same_id(text), by_name.get(same_id(text))) for text in study.ids]
     rows = [int(row) for row in study.rows]
-    differences = [Difference("extra", row, str(id), "nobody") for row, id, n in zip(rows, study.ids, at, strict=True) if n is None]
-    differences += [Difference("people", None, "nobody", people[n].id) for n in sorted(set(range(len(people))) - set(at))]
+    differences = [
+        Difference("extra", row, str(id), "nobody") for row, id, n in zip(rows, study.ids, at, strict=True) if n is None
+    ]
+    differences += [
+        Difference("people", None, "nobody", people[n].id) for n in sorted(set(range(len(people))) - set(at))
+    ]
     for n, place in enumerate(at):
         if place is None:
             continue
@@ -199,9 +203,12 @@ def _in_doubt(
     of_steps = {text for step in study.steps for value in step.arguments.values() for text in _texts(value)}
     names = file.column_names
     of_field = {
-        "date": {names["date"]}, "size": {names["size"]}, "coupons": {names["cell"], names["issued"], names["c"].format(1)},
-        "recruiter": {names["own"], names["recruiter"]}, "seed": {names["own"], names["recruiter"]},
-    }  # fmt: skip
+        "date": {names["date"]},
+        "size": {names["size"]},
+        "coupons": {names["cell"], names["issued"], names["c"].format(1)},
+        "recruiter": {names["own"], names["recruiter"]},
+        "seed": {names["own"], names["recruiter"]},
+    }
     beyond = len(named - {int(row) for row in study.rows})
     silent: list[Difference] = []
     said: list[Difference] = []
