@@ -310,3 +310,32 @@ def test_an_app_without_people(tmp_path) -> None:
     deleted = '[{"surveyCode": "a", "parentSurveyCode": "", "childSurveyCodes": [], "deletedAt": "2024-01-01"}]'
     with pytest.raises(DataFileError, match="there is nobody in it"):
         read_study(put(tmp_path, deleted))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("Código del participante", "Reclutador", "Cupones emitidos", "Fecha de la entrevista", "Tamaño de la red"),
+        ("Identifiant", "Recruteur", "Nombre de coupons remis", "Date de l'entretien", "Combien en connaissez-vous?"),
+        ("Código", "Recrutador", "Quantos cupons entregues", "Data da entrevista", "Tamanho da rede"),
+        ("Namba", "Aliyemwalika", "Idadi ya kuponi", "Tarehe ya mahojiano", "Ukubwa wa mtandao"),
+        ("Participant no.", "Recruited by", "How many coupons given", "Day of interview", "People you know"),
+    ],
+)  # fmt: skip
+def test_columns_are_recognised_by_words_in_other_languages(tmp_path, names) -> None:
+    rows = ["1,,3,2024-05-01,20,1980-01-01", "2,1,3,2024-05-08,15,1990-02-02", "3,1,0,2024-05-09,8,1991-02-02"]
+    (tmp_path / "study.csv").write_text(",".join([*names, "Fecha de nacimiento"]) + "\n" + "\n".join(rows) + "\n")
+    study = read_study(tmp_path / "study.csv")
+    assert study.recruiter.tolist() == [-1, 0, 0]
+    assert study.issued.tolist() == [3, 3, 0]
+    assert study.columns["date"] == (names[3],)
+    assert study.network_size is not None
+    assert study.network_size.tolist() == [20, 15, 8]
+
+
+def test_words_of_a_name_need_values_that_fit(tmp_path) -> None:
+    text = "id,recruiter,coupons_issued,data collector,How many people do you know well,next visit date\n"
+    (tmp_path / "study.csv").write_text(text + "1,,3,Ana,some,2025-01-01\n2,1,3,Luis,many,2025-01-08\n")
+    columns = read_study(tmp_path / "study.csv").columns
+    assert "date" not in columns
+    assert "network_size" not in columns

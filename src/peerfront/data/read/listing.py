@@ -6,8 +6,10 @@ not enough.
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -180,35 +182,60 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
 VOCABULARY = tomllib.loads(Path(__file__).with_name("column_names.toml").read_text("utf-8"))
 _NAMES, _COUPONS = VOCABULARY["roles"], VOCABULARY["coupons"]
 _ISSUED = re.compile(
-    r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?(?:coupon|coup|outpon|voucher|cpn)s?"
-    r"(?:issued|given|out|no|num|number|code|id)*(?:\d+|[a-h])(?:issued|given|out|no|num|number|code|id)*"
+    r"(?:issued|given|out|outgoing|new|referral|recruit|rds|peer)?"
+    r"(?:coupon|coup|outpon|voucher|cpn|cupon|cupone|cupom|kuponi)s?"
+    r"(?:issued|given|out|no|num|number|code|id|entregado|emitido|entregue|remis|donne)*(?:\d+|[a-h])"
+    r"(?:issued|given|out|no|num|number|code|id|entregado|emitido|entregue|remis|donne)*"
 )
 
 
+LOW, HIGH = "[a-z\u0430-\u044f]", "[A-Z\u0410-\u042f]"  # Latin and Cyrillic
+_CASES = re.compile(rf"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<={LOW})(?={HIGH})|(?<={HIGH})(?={HIGH}{LOW})")
+LONGEST_NAME = 200
+"""Characters of a name that are looked at."""
+
+
+@lru_cache(maxsize=10_000)
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a name: lower case, without accents, split at signs, digits and capital letters.
+
+    >>> words_of("Orientación_sexual"), words_of("isSeed"), words_of("race___1")
+    (('orientacion', 'sexual'), ('is', 'seed'), ('race', '1'))
+    """
+    parted = _CASES.sub(" ", plain(name[:LONGEST_NAME]))
+    return tuple(word.lower() for word in re.split(r"[\W_]+", parted) if word)
+
+
+def plain(text: str) -> str:
+    """Remove accents; ß becomes ss."""
+    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(c for c in parts if not unicodedata.combining(c) or c == "\u0306").replace("\u0306", "")
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
+    return re.sub(r"[\W_]", "", plain(name).lower())
 
 
 def describes_the_tree(name: str) -> bool:
     """Tell whether a column of this name describes how recruitment went, which must never be used to predict it."""
-    plain = _plain(name)
-    return plain in VOCABULARY["tree"]["describes"] or "coupon" in plain or "voucher" in plain
+    letters = _plain(name)
+    return letters in VOCABULARY["tree"]["describes"] or "coupon" in letters or "voucher" in letters
 
 
 def looks_like_issued(name: str) -> bool:
     """Tell whether a column of this name may hold a code that was issued: it speaks of coupons, and not of dates."""
-    plain = _plain(name)
-    is_issued = _ISSUED.fullmatch(plain) is not None or plain in _COUPONS["one_issued"]
-    speaks = any(word in plain for word in ("coupon", "voucher", "outpon", "cpn"))
-    counts = any(word in name.lower() for word in _COUPONS["not_a_code"]) or plain in _NAMES["coupons_issued"]
+    letters = _plain(name)
+    is_issued = _ISSUED.fullmatch(letters) is not None or letters in _COUPONS["one_issued"]
+    speaks = any(word in letters for word in ("coupon", "voucher", "outpon", "cpn"))
+    counts = any(word in name.lower() for word in _COUPONS["not_a_code"]) or letters in _NAMES["coupons_issued"]
     return is_issued or (speaks and not counts)
 
 
 def named_like(role: str, header: Sequence[str]) -> list[str]:
     """Return the columns that are called like this part of a study, the likeliest first."""
     names = _NAMES[role]
-    plain = {name: _plain(name) for name in header}
-    return [name for _, name in sorted((names.index(text), name) for name, text in plain.items() if text in names)]
+    letters = {name: _plain(name) for name in header}
+    return [name for _, name in sorted((names.index(text), name) for name, text in letters.items() if text in names)]
 
 
 def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns:
@@ -226,19 +253,33 @@ def guess_columns(header: Sequence[str], named: Columns, source: str) -> Columns
                 raise SettingError("recognition.column_twice", source=source, column=name, **pair)
             roles[name] = role
     taken = set(roles)
-    plain = {name: _plain(name) for name in header if name not in taken}
+    left = {name: _plain(name) for name in header if name not in taken}
     columns = dict(named)
     if "coupons" not in columns:
-        issued = tuple(name for name, text in plain.items() if _ISSUED.fullmatch(text))
-        issued = issued or tuple(name for name, text in plain.items() if text in _COUPONS["one_issued"])[:1]
+        issued = tuple(name for name, text in left.items() if _ISSUED.fullmatch(text))
+        issued = issued or tuple(name for name, text in left.items() if text in _COUPONS["one_issued"])[:1]
         if issued:
             columns["coupons"] = issued
-            plain = {name: text for name, text in plain.items() if name not in set(issued)}
+            left = {name: text for name, text in left.items() if name not in set(issued)}
     for role in _NAMES:
         if role in columns:
             continue
-        matches = named_like(role, list(plain))
+        matches = named_like(role, list(left))
         if matches:
             columns[role] = (matches[0],)
-            del plain[matches[0]]
+            del left[matches[0]]
     return {role: names for role, names in columns.items() if names}
+
+
+def called_in_words(role: str, header: Iterable[str]) -> list[str]:
+    """Return the columns whose names say in words, or in another language, that they are this part; likeliest first."""
+    rule = VOCABULARY["words"].get(role)
+    if rule is None:
+        return []
+    words = {name: set(words_of(name)) for name in header}
+    fitting = [
+        name
+        for name, own in words.items()
+        if all(own.intersection(needed) for needed in rule["needs"]) and not own.intersection(rule["unless"])
+    ]
+    return sorted(fitting, key=lambda name: not words[name].intersection(rule["prefers"]))

@@ -9,7 +9,7 @@ of the error.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +17,12 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.read.coupon_codes import are_marks, are_seed_marks, code_shape
-from peerfront.data.read.listing import VOCABULARY, guess_columns, named_like, texts
+from peerfront.data.read.listing import VOCABULARY, called_in_words, guess_columns, named_like, texts
 from peerfront.data.read.read_settings import AUTO, COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
+from peerfront.foundation.typed_values import read_days, read_numbers
 
 
 def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[Message, ...]]:
@@ -39,6 +40,15 @@ def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[Message, ...
         if role not in columns and role not in named and name not in {n for names in columns.values() for n in names}:
             columns[role] = (name,)
             steps.append(note("steps.instead", role=role, column=name))
+    single = columns.get("coupons", ()) if "coupons" not in named and "coupons_issued" not in columns else ()
+    if len(single) == 1 and _are_counts(frame[single[0]]) and not frame[single[0]].is_unique:
+        columns["coupons_issued"] = columns.pop("coupons")  # it says how many, and not which
+    for role, fits in _FITTING.items():
+        if role not in columns and role not in named:
+            taken = {name for names in columns.values() for name in names}
+            open_to = [name for name in called_in_words(role, header) if name not in taken and fits(frame[name])]
+            if open_to:
+                columns[role] = (open_to[0],)
     if "seed" in columns and "seed" not in named and not are_seed_marks(texts(frame, columns["seed"][0])):
         del columns["seed"]  # it names the seed, or counts them
     if "waiting" in columns and "waiting" not in named and not are_marks(texts(frame, columns["waiting"][0])):
@@ -46,6 +56,33 @@ def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[Message, ...
     if "own_coupon" in columns and "own_coupon" not in named and "coupons" in columns:
         columns["own_coupon"] = _own_coupon(frame, header, columns, source, steps)
     return columns, tuple(steps)
+
+
+_MOSTLY = 0.6  # share of the values of a column that must be dates, or numbers
+_MOST_ISSUED = 30  # coupons of one person; larger numbers are codes
+
+
+def _are_dates(values: pd.Series) -> bool:
+    filled = values[values != ""]
+    return bool(len(filled)) and float(np.isfinite(read_days(filled)[0]).mean()) >= _MOSTLY
+
+
+def _are_sizes(values: pd.Series) -> bool:
+    filled = values[values != ""]
+    return bool(len(filled)) and float(np.isfinite(read_numbers(filled)).mean()) >= _MOSTLY
+
+
+def _are_counts(values: pd.Series) -> bool:
+    filled = read_numbers(values[values != ""])
+    known = filled[np.isfinite(filled)]
+    return len(known) > 0 and len(known) >= _MOSTLY * len(filled) and 0 <= known.min() <= known.max() <= _MOST_ISSUED
+
+
+_FITTING: Mapping[str, Callable[[pd.Series], bool]] = {
+    "issued_date": _are_dates, "expiry_date": _are_dates, "date": _are_dates, "network_size": _are_sizes,
+    "coupons_issued": _are_counts,
+}  # fmt: skip
+"""What the values of a column must be that is recognised by the words of its name, in the order of looking."""
 
 
 def _own_coupon(
