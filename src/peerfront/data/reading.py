@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, at, in_file_order, noted, stop_on
+from peerfront.data.read.answers import MOST_KNOWN, plain_answers
 from peerfront.data.read.dates import read_dates
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import Links, link_coupons, link_recruiters
@@ -113,8 +114,6 @@ def format_by_beginning(text: str) -> str:
 
 
 _SHOWN_OF_CIRCLE = 8
-MOST_KNOWN = 100_000
-"""People whom one person can know; more is a typing error."""
 
 
 def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = None) -> Study:
@@ -141,11 +140,12 @@ def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, 
 def _checked(listing: Listing) -> Study:
     """Link the people of a listing, look for every kind of fault, and make the study."""
     settings = listing.settings
+    listing = plain_answers(listing)
     links = link_recruiters(listing) if listing.format in (RECRUITER, APP) else link_coupons(listing)
     trees = trees_of(links.recruiter)
     dates = read_dates(listing, links.recruiter, links.issued)
-    network_size, size_faults = _network_sizes(listing)
-    problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems, *size_faults]
+    network_size = _network_sizes(listing)
+    problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems]
     problems += _too_many_recruits(listing, links)
     stop_on(problems, listing.source, listing.place, strict=settings.strict)
     return Study(
@@ -159,14 +159,15 @@ def _checked(listing: Listing) -> Study:
         recruiter=links.recruiter,
         seed=links.seed,
         issued=links.issued,
-        people=listing.people.reset_index(drop=True),
+        people=listing.people,
         days=dates.taken_part,
         network_size=network_size,
         own_coupons=listing.own_coupons,
         coupons=listing.coupons,
         still_open=still_open(settings, dates.taken_part, trees.wave, dates.last, listing.source),
         problems=in_file_order(problems),
-        steps=listing.steps,
+        steps=(*listing.steps, *_nobody_known(listing, links, network_size)),
+        not_known=listing.not_known,
         day=dates.last,
         issued_days=dates.issued,
         issue_known=dates.issue_known,
@@ -187,18 +188,17 @@ def _circles(listing: Listing, trees: Trees) -> list[Problem]:
     return faults
 
 
-def _network_sizes(listing: Listing) -> tuple[NDArray[np.float64] | None, list[Problem]]:
-    if "network_size" not in listing.columns:
-        return None, []
-    name = listing.columns["network_size"][0]
-    texts = listing.people[name].reset_index(drop=True)
-    sizes = read_numbers(texts)
-    with np.errstate(invalid="ignore"):
-        impossible = ~((sizes >= 0) & (sizes <= MOST_KNOWN))
-    unreadable = np.flatnonzero(impossible & (texts != "").to_numpy())
-    values = {"value": texts, "most": MOST_KNOWN}
-    faults = of_people(listing, "bad-network-size", unreadable, "problems.bad_network_size", name, **values)
-    return np.where(impossible, np.nan, sizes), faults
+def _network_sizes(listing: Listing) -> NDArray[np.float64] | None:
+    name = listing.columns.get("network_size", ("",))[0]
+    return read_numbers(listing.people[name]) if name else None
+
+
+def _nobody_known(listing: Listing, links: Links, sizes: NDArray[np.float64] | None) -> list[Message]:
+    """Say how many people know nobody by their network size, although they recruited or were recruited."""
+    linked = links.recruiter != NOBODY
+    linked[links.recruiter[linked]] = True
+    n = 0 if sizes is None else int((linked & (sizes == 0)).sum())
+    return [note("steps.zero_sizes", column=listing.columns["network_size"][0], n=n)] if n else []
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:

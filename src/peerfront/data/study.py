@@ -5,7 +5,8 @@ a day (open coupons, people waiting) is worked out in `study_calendar`.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date as calendar_date
 from functools import cached_property
 from importlib import import_module
@@ -62,6 +63,8 @@ class Study:
     problems: tuple[Problem, ...]
     steps: tuple[Message, ...] = ()
     """What was done and assumed to bring the file into this shape."""
+    not_known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Codes such as 99 that were taken for "not known", by column; they are empty in `people`."""
     day: float | None = None
     """The day the study is seen, in the unit of `days`: the file's last date, or that of `as_of`; None: no dates."""
     issued_days: NDArray[np.float64] | None = None

@@ -21,7 +21,7 @@ from peerfront.data.study_calendar import waiting_people
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Lines, Message, note
-from peerfront.foundation.typed_values import read_numbers
+from peerfront.foundation.typed_values import means_not_known, read_numbers, rough_number, unified
 from peerfront.problem import Frontier, History
 
 _THIS_SCHEMA = note("schema.this")
@@ -78,14 +78,28 @@ class FieldRule:
 
     def encode(self, values: pd.Series) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
         """Return the codes [people], and the places of values that the field does not allow [people]."""
-        absent = ((values == "") | values.isin(self.missing)).to_numpy()
+        places, different = pd.factorize(values.to_numpy(dtype=object))
+        codes, wrong = self._encode(different)
+        return codes[places], wrong[places]
+
+    def _encode(self, texts: NDArray[np.object_]) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
+        """Encode each different text once. Case, blanks and accents count only where categories differ in them."""
+        values = pd.Series(texts, dtype=object)
+        words = means_not_known(text for text in texts if text not in self.categories)
+        absent = ((values == "") | values.isin([*self.missing, *words])).to_numpy()
         if self.cuts:
             numbers = read_numbers(values)
+            for i in np.flatnonzero(np.isnan(numbers) & ~absent):
+                low, high = rough_number(texts[i]) or (np.nan, np.nan)
+                numbers[i] = low if low == high else np.nan
             wrong = np.isnan(numbers) & ~absent
             bands = [n for n, c in enumerate(self.categories) if c != self.missing_category]
             codes = np.array(bands)[np.searchsorted(self.cuts, numbers, side="right").clip(max=len(self.cuts))]
         else:
-            codes = pd.Index(self.categories, dtype=object).get_indexer(pd.Index(values, dtype=object))
+            code_of = {category: code for code, category in enumerate(self.categories)}
+            writings = [unified(category) for category in self.categories]
+            alike = {key: code for code, key in enumerate(writings) if writings.count(key) == 1}
+            codes = np.array([code_of.get(text, alike.get(unified(text), -1)) for text in texts], dtype=np.int64)
             if self.other is not None:
                 codes = np.where(codes < 0, self.categories.index(self.other), codes)
             wrong = (codes < 0) & ~absent & (not self.others_unknown)

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.reading import MOST_KNOWN
+from peerfront.data.read.answers import MOST_KNOWN
 from peerfront.foundation.covariates import UNKNOWN, Codes, Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_people, note

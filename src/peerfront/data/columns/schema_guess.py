@@ -67,6 +67,7 @@ def guess_schema(study: Study) -> Guess:
             exclude.append(name)
             continue
         seen[digest] = name
+        rule = replace(rule, missing=study.not_known.get(name, ()))
         if finding is not None and on_request:
             rule = replace(rule, use=False)
             reasons[name] = finding.reason

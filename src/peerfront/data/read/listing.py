@@ -7,8 +7,8 @@ not enough.
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from string import ascii_lowercase
@@ -56,6 +56,8 @@ class Listing:
     problems: tuple[Problem, ...] = ()
     steps: tuple[Message, ...] = ()
     """What was done and assumed."""
+    not_known: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Codes such as 99 that were taken for "not known", by column; they are empty in `people`."""
 
 
 def each(

@@ -51,6 +51,7 @@ _MOST_OPEN_DAYS = 100_000.0
 BY_DATES = "auto"
 """Coupons are open as the dates say; without dates, none are."""
 _LAST_WAVE = "last-wave"
+_KNOWN = "not "
 _NONE = "none"
 
 
@@ -68,7 +69,8 @@ class ReadSettings:
     columns: Columns = field(default_factory=dict)
     """Columns named by the user, by role (one of ROLES); the others are guessed."""
     missing: tuple[str, ...] = ()
-    """Codes that mean "not known" in every column, beside the usual ones (empty, NA, N/A, NaN, NULL, #N/A, a dot)."""
+    """Codes that mean "not known" in every column, beside the usual ones (empty, NA, N/A, NaN, NULL, #N/A, a dot, DK,
+    refused, ..., and 99 where it stands apart). "not 99" says that 99 is a value."""
     coupons_each: int | None = None
     """Coupons issued to everybody, for files that say only who recruited whom."""
     still_open: str = BY_DATES
@@ -106,6 +108,11 @@ class ReadSettings:
             days = {"valid_days": self.valid_days, "active_after_days": self.active_after_days}
             remedies = {"valid": Remedy("valid_days"), "active": Remedy("active_after_days")}
             raise SettingError("reading.never_valid", **days, **remedies)
+
+    @property
+    def real_values(self) -> tuple[str, ...]:
+        """Values that `missing` says are known, as "not 99" does."""
+        return tuple(code.removeprefix(_KNOWN) for code in self.missing if code.startswith(_KNOWN))
 
     @property
     def open_by_dates(self) -> bool:
