@@ -10,7 +10,7 @@ religions). `docs/reference/sensitive-fields.md` lists them all, and a test hold
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,8 @@ class Topic:
     """Answers that only this topic has."""
     other_answers: list[str]
     """Answers that show that a column is about something else: a third colour beside black and white."""
+    unless: Sequence[str] = ()
+    """Words of the name or of an answer that make a name mean something else: `union libre`."""
 
     @cached_property
     def listed(self) -> tuple[Phrase, ...]:
@@ -76,20 +78,27 @@ _TITLES = {
     "orientation": note("sensitive.orientation"),
     "religion": note("sensitive.religion"),
     "legal": note("sensitive.legal"),
+    "politics": note("sensitive.politics"),
+    "union": note("sensitive.union"),
+    "drugs": note("sensitive.drugs"),
+    "pregnancy": note("sensitive.pregnancy"),
+    "disability": note("sensitive.disability"),
 }
 TOPICS = tuple(Topic(title, **VOCABULARY["sensitive"][name]) for name, title in _TITLES.items())
 
 
 def sensitive_topic(name: str, answers: Iterable[str] = ()) -> Message | None:
     """Return what a column's name or its different answers say about people that is sensitive, if anything."""
+    spoken = [words_of(answer) for _, answer in zip(range(_MOST_ANSWERS + 1), answers, strict=False)]
+    words = {*words_of(name), *(word for answer in spoken for word in answer)}
     for topic in TOPICS:
-        if says(name, topic.listed):
+        if says(name, topic.listed) and words.isdisjoint(topic.unless):
             return topic.title
-    spoken = [" ".join(words_of(answer)) for _, answer in zip(range(_MOST_ANSWERS + 1), answers, strict=False)]
     if len(spoken) > _MOST_ANSWERS:
         return None
+    given = {" ".join(answer) for answer in spoken}
     for topic in TOPICS:
-        telling = len(set(spoken).intersection(map(plain, topic.answers)))
-        if telling >= _TELLING_ANSWERS and not set(spoken).intersection(topic.other_answers):
+        telling = len(given.intersection(map(plain, topic.answers)))
+        if telling >= _TELLING_ANSWERS and not given.intersection(topic.other_answers):
             return topic.title
     return None
