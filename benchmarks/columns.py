@@ -1,4 +1,7 @@
-"""Count made leaks that are caught, and innocent strong predictors that are refused: `python benchmarks/columns.py`."""
+"""Count made leaks and identities that are caught, and innocent columns that are refused.
+
+python benchmarks/columns.py
+"""
 
 import sys
 from collections import Counter
@@ -6,9 +9,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "data"))
 
-from made_columns import BORDER, CAPACITY, INNOCENT, LEAKS, PER_COUPON, innocent, leaking, leaking_like
+from made_columns import (
+    BORDER,
+    CAPACITY,
+    IDENTITIES,
+    INNOCENT,
+    LEAKS,
+    LOOKALIKES,
+    PER_COUPON,
+    identifying,
+    innocent,
+    leaking,
+    leaking_like,
+)
 
 from peerfront.data.columns.column_findings import Against, column_findings
+from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 
@@ -64,6 +80,26 @@ def main() -> None:
     print("| kinds refused in any draw, of 20 | " + " | ".join(str(ever[size]) for size in SIZES) + " |")
 
 
+def identities() -> None:
+    """Print two tables: draws in which a column that names somebody was left out, and one that only looks so."""
+    for title, kinds in (("names somebody", IDENTITIES), ("only looks so", LOOKALIKES)):
+        print(f"\n| {title} | " + " | ".join(f"{n} people" for n in SIZES) + " |\n| --- |" + " ---: |" * len(SIZES))
+        total: Counter[int] = Counter()
+        for name in kinds:
+            cells = []
+            for size in SIZES:
+                left_out = 0
+                for draw in DRAWS:
+                    study, columns = identifying(name, size, draw)
+                    used = guess_schema(study).schema.schema.names
+                    left_out += not set(columns) & set(used) if kinds is IDENTITIES else not set(columns) <= set(used)
+                cells.append(left_out)
+                total[size] += left_out
+            print(f"| {name} | " + " | ".join(map(str, cells)) + " |", flush=True)
+        of = len(kinds) * len(DRAWS)
+        print(f"| draws left out, of {of} | " + " | ".join(str(total[size]) for size in SIZES) + " |")
+
+
 def real_studies(folder: Path) -> None:
     """Print how many draws of each leak are caught among the columns and recruits of real files."""
     studies = {}
@@ -94,6 +130,7 @@ def _refused(found: dict) -> set[str]:
 
 if __name__ == "__main__":
     main()
+    identities()
     shared = Path(__file__).parents[2] / "shared" / "data"
     if shared.is_dir():
         real_studies(shared)

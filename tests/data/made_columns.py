@@ -1,9 +1,12 @@
 """Made studies with columns that are known only afterwards, and with innocent columns that predict strongly.
 
 Twenty leaks are computed from the recruits that came; twenty innocent predictors are drawn before anybody recruits, and
-set the chances. Names tell nothing: whatever is found is found by content.
+set the chances. Twenty-four kinds of columns name one person or one spot, and as many only look like them. Names tell
+nothing unless they stand in quotes: whatever is found is found by content.
 """
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -64,11 +67,11 @@ def recruitment(
     return Recruitment(recruiter, given, recruits, days, men, first, rng)
 
 
-def study_of(made: Recruitment, columns: dict[str, object]) -> Study:
-    """Read the recruitment as a coupon table with some usual columns, and these."""
+def study_of(made: Recruitment, columns: dict[str, object], *, numbered: bool = False) -> Study:
+    """Read the recruitment as a coupon table with some usual columns, and these; `numbered` people are 1, 2, 3."""
     n_people, rng = len(made.recruits), made.rng
     most = max(int(made.coupons.max()), 1)
-    table = {"id": [f"P{i:04d}" for i in range(n_people)]}
+    table = {"id": [_id(i, numbered=numbered) for i in range(n_people)]}
     next_coupon = np.zeros(n_people, dtype=np.int64)
     own = []
     for recruiter in made.recruiter.tolist():
@@ -84,6 +87,10 @@ def study_of(made: Recruitment, columns: dict[str, object]) -> Study:
     table["district"] = rng.choice(["North", "East", "South", "West"], n_people, p=[0.4, 0.3, 0.2, 0.1])
     table["children"] = rng.poisson(1.2, n_people)
     return study_from_table(pd.DataFrame(table | columns), ReadSettings(preset="none"))
+
+
+def _id(person: int, *, numbered: bool) -> str:
+    return str(person + 1) if numbered else f"P{person:04d}"
 
 
 def ordinary(n_people: int, seed: int, story: str = PER_COUPON) -> Recruitment:
@@ -311,6 +318,159 @@ BORDER: dict[str, Callable[[int, np.random.Generator], Innocent]] = {
     "hardly any and nearly all: 5% and 90%": _levels(0.05, 0.9),
     "people who use all coupons or none": _all_or_nothing,
 }
+
+
+# Columns that name one person or one spot, and those that only look like them -----------------------------------------
+
+
+@dataclass(frozen=True)
+class People:
+    """Whom columns describe: the recruitment, and how ids are written."""
+
+    made: Recruitment
+    numbered: bool
+
+    @property
+    def n(self) -> int:
+        return len(self.made.recruits)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        return self.made.rng
+
+    def id_of(self, person: int) -> str:
+        return _id(person, numbered=self.numbered)
+
+    def friends(self) -> list[int]:
+        """One other person for everybody."""
+        return [(i + 1 + int(self.rng.integers(self.n - 1))) % self.n for i in range(self.n)]
+
+    def words(self, *words: str) -> list[str]:
+        return self.rng.choice(words, self.n).tolist()
+
+    def whole(self, low: int, high: int) -> Counts:
+        return self.rng.integers(low, high, self.n)
+
+
+def _digest(text: object) -> str:
+    return hashlib.md5(str(text).encode(), usedforsecurity=False).hexdigest()
+
+
+def _uuid(text: object) -> str:
+    digest = _digest(text)
+    return "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:]))
+
+
+def _some(people: People, share: float, values: list[str]) -> list[str]:
+    kept = people.rng.random(people.n) < share
+    return [value if keep else "" for value, keep in zip(values, kept.tolist(), strict=True)]
+
+
+def _degrees(people: People, middle: float) -> list[str]:
+    return [f"{middle + step:.6f}" for step in people.rng.normal(0, 0.04, people.n).tolist()]
+
+
+def _sentences(people: People) -> list[str]:
+    who, what = (
+        people.words("she", "he", "a cousin", "the neighbour"),
+        people.words("came late", "moved to town", "asked"),
+    )
+    return [f"{a} {b} on day {n}" for a, b, n in zip(who, what, people.whole(1, 300).tolist(), strict=True)]
+
+
+FIRST_NAMES = (
+    "Ana",
+    "Luis",
+    "Rosa",
+    "Juan",
+    "Eva",
+    "Omar",
+    "Inés",
+    "Pablo",
+    "Marta",
+    "Hugo",
+    "Lía",
+    "Iván",
+    "Sol",
+    "Noé",
+)
+IDENTITIES: dict[str, Callable[[People], Columns]] = {
+    "a second id: running numbers": lambda p: {"v": 5000 + p.rng.permutation(p.n)},
+    "the id again": lambda p: {"v": [p.id_of(i) for i in range(p.n)]},
+    "national ids of 8 digits": lambda p: {"v": p.whole(10_000_001, 99_999_999)},
+    "codes such as KX-4821": lambda p: {
+        "v": [f"{a}-{b}" for a, b in zip(p.words("KX", "RT"), p.whole(1000, 9999), strict=True)]
+    },
+    "hashes in hex": lambda p: {"v": [_digest(i) for i in range(p.n)]},
+    "short hashes of friends": lambda p: {"v": [_digest(f)[:10] for f in p.friends()]},
+    "UUIDs": lambda p: {"v": [_uuid(i) for i in range(p.n)]},
+    "tokens in base64": lambda p: {"v": [b64encode(_digest(i).encode()[:21]).decode() for i in range(p.n)]},
+    "friends' ids, a third of them not in the study": lambda p: {
+        "v": [p.id_of(f if f % 3 else f + 5000) if not p.numbered else p.id_of(f) for f in p.friends()]
+    },
+    "several friends' ids in a cell": lambda p: {
+        "v": ["; ".join(map(p.id_of, each)) for each in zip(p.friends(), p.friends(), p.friends(), strict=True)]
+    },
+    "the recruiter's id": lambda p: {"v": ["" if r < 0 else p.id_of(r) for r in p.made.recruiter.tolist()]},
+    "'recruiter_name'": lambda p: {
+        "recruiter_name": ["" if r < 0 else FIRST_NAMES[r % 14] for r in p.made.recruiter.tolist()]
+    },
+    "phone numbers": lambda p: {"v": [f"+256 7{n:08d}" for n in p.whole(0, 99_999_999).tolist()]},
+    "phone numbers, digits only": lambda p: {"v": [f"07{n:08d}" for n in p.whole(0, 99_999_999).tolist()]},
+    "e-mail addresses, of half of them": lambda p: {"v": _some(p, 0.5, [f"u{i}@mail.org" for i in range(p.n)])},
+    "'nombre': 14 first names": lambda p: {"nombre": p.words(*FIRST_NAMES)},
+    "sentences, of one in twelve": lambda p: {"v": _some(p, 0.08, _sentences(p))},
+    "'notes': mostly ok": lambda p: {
+        "notes": [a or b for a, b in zip(_some(p, 0.1, _sentences(p)), ["ok"] * p.n, strict=True)]
+    },
+    "positions in one cell": lambda p: {
+        "v": [f"{a} {b} 1180.0 5.0" for a, b in zip(_degrees(p, 0.31), _degrees(p, 32.58), strict=True)]
+    },
+    "two columns of degrees": lambda p: {"v": _degrees(p, -12.05), "w": _degrees(p, -77.04)},
+    "'dirección': 60 streets": lambda p: {"dirección": [f"Calle {n}" for n in p.whole(1, 60).tolist()]},
+    "'village': hardly any shared": lambda p: {"village": [f"V{n}" for n in p.whole(1, p.n)]},
+    "seconds since 1970": lambda p: {"v": 1_704_700_000 + 86_400 * p.made.days + p.whole(0, 40_000)},
+    "seconds since 1970, with zeros": lambda p: {
+        "v": np.where(p.rng.random(p.n) < 0.05, 0, 1_704_700_000 + 86_400 * p.whole(0, 90))
+    },
+}
+LOOKALIKES: dict[str, Callable[[People], Columns]] = {
+    "age": lambda p: {"v": p.whole(18, 66)},
+    "age in months": lambda p: {"v": p.whole(216, 800)},
+    "year of birth": lambda p: {"v": p.whole(1950, 2006)},
+    "years of schooling": lambda p: {"v": p.whole(0, 18)},
+    "number of children": lambda p: {"v": p.rng.poisson(1.5, p.n)},
+    "network size": lambda p: {"v": np.round(p.rng.lognormal(2.5, 1, p.n)).astype(int)},
+    "a score of 0 to 100": lambda p: {"v": p.whole(0, 101)},
+    "income in hundreds": lambda p: {"v": 100 * np.round(p.rng.lognormal(3, 0.7, p.n)).astype(int)},
+    "income in a large currency": lambda p: {"v": 50_000 * p.whole(10, 200)},
+    "'income': to the unit": lambda p: {"income": p.whole(20_000, 60_000)},
+    "minutes to the site, in fives": lambda p: {"v": 5 * p.whole(1, 40)},
+    "body mass index": lambda p: {"v": np.round(p.rng.normal(24, 4, p.n), 1)},
+    "body weight in grams": lambda p: {"v": 100 * p.whole(450, 1100)},
+    "two scores, 16 digits": lambda p: {"v": p.rng.normal(size=p.n), "w": p.rng.normal(size=p.n)},
+    "two indices, 3 digits": lambda p: {"v": np.round(p.rng.random(p.n), 3), "w": np.round(p.rng.random(p.n), 3)},
+    "district of four": lambda p: {"district": p.words("North", "East", "South", "West")},
+    "town of twelve": lambda p: {"town": p.words(*(f"Town {i}" for i in range(12)))},
+    "occupation of seven": lambda p: {"v": p.words("farm", "shop", "none", "nurse", "driver", "cook", "tailor")},
+    "answers in sentences": lambda p: {
+        "v": p.words("I know nobody at all", "I know one or two people", "I know more than ten people", "I do not know")
+    },
+    "blood group": lambda p: {"v": p.words("A+", "A-", "B+", "B-", "0+", "0-", "AB+", "AB-")},
+    "'phone_brand'": lambda p: {"phone_brand": p.words("Nokia", "Samsung", "Tecno", "none")},
+    "'relationship_to_recruiter'": lambda p: {
+        "relationship_to_recruiter": p.words("friend", "kin", "work", "partner", "other")
+    },
+    "'notes_taken': yes or no": lambda p: {"notes_taken": p.words("yes", "no")},
+    "'years_in_city'": lambda p: {"years_in_city": p.whole(0, 50)},
+}
+
+
+def identifying(name: str, n_people: int, seed: int) -> tuple[Study, list[str]]:
+    """A study with a column that names somebody, or only looks so; in every other draw ids are 1, 2, 3."""
+    people = People(ordinary(n_people, seed), numbered=bool(seed % 2))
+    columns = (IDENTITIES | LOOKALIKES)[name](people)
+    return study_of(people.made, columns, numbered=people.numbered), list(columns)
 
 
 def leaking(name: str, n_people: int, seed: int, story: str = PER_COUPON) -> tuple[Study, list[str]]:

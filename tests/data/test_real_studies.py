@@ -85,9 +85,9 @@ def test_dates_of_the_faux_study(shared_data) -> None:
 @pytest.mark.parametrize(
     ("name", "sensitive", "used"),
     [
-        ("nyjazz", {"Race.WBO."}, ("network.size", "Gender.MF.", "Age", "Airplay.yn.", "Union.yn.")),
-        ("nyjazz (rdsat)", {"Race(WBO)"}, ("network.size", "Gender(MF)", "Age", "Airplay(yn)", "Union(yn)")),
-        ("rdstools_toy", {"Race"}, ("Age", "Sex", "Outcome", "Degree", "Latitude", "Longitude")),
+        ("nyjazz", {"Race.WBO.", "Union.yn."}, ("network.size", "Gender.MF.", "Age", "Airplay.yn.")),
+        ("nyjazz (rdsat)", {"Race(WBO)", "Union(yn)"}, ("network.size", "Gender(MF)", "Age", "Airplay(yn)")),
+        ("rdstools_toy", {"Race"}, ("Age", "Sex", "Outcome", "Degree")),
         ("fauxtime", set(), ("network_size", "var1")),
         ("fauxmadrona", {"disease"}, ("network_size", "todiseased", "tonondiseased")),
     ],

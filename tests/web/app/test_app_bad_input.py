@@ -113,11 +113,34 @@ def test_sensitive_columns_are_not_ticked_until_somebody_does(app, client) -> No
     page = client.done("/columns/")
     assert "sensitive columns are used" in page.words
     assert "hiv_status" in pf.read_schema(schema).schema.names
-    again = [(name, value) for name, value in _as_shown(page.text) if (name, value) != ("use", "district")]
+    again = [(name, value) for name, value in _as_shown(page.text) if (name, value) != ("use", "housing")]
     client.post("/columns/", again)
     client.done("/columns/")
-    assert "district" not in pf.read_schema(schema).schema.names
+    assert "housing" not in pf.read_schema(schema).schema.names
     assert "hiv_status" in pf.read_schema(schema).schema.names, "what was ticked stays"
+
+
+def test_no_outcome_place_opinion_or_identity_is_ticked(app, client) -> None:
+    study = pf.read_study(pf.demo_study(people=150).study)
+    n = len(study)
+    table = pf.demo_study(people=150).study.assign(
+        paid=10 + 20 * study.recruits,
+        political_party=["Red", "Blue", "none"] * (n // 3) + ["Red"] * (n % 3),
+        union_member=["yes", "no"] * (n // 2) + ["no"] * (n % 2),
+        village=[f"V{i % 6}" for i in range(n)],
+        latitude=[f"{0.31 + i / 9999:.5f}" for i in range(n)],
+        notes=["came with a sister on foot" if i % 9 == 0 else "" for i in range(n)],
+        token=[f"{i:x}".rjust(4, "a") + "9f3c77e1b0" for i in range(n)],
+    )
+    client.upload("many.csv", table.to_csv(index=False).encode())
+    form = client.follow("/columns/").text
+    ticked = {value for name, value in _as_shown(form) if name == "use"}
+    assert ticked == {"gender", "age_group", "housing", "acquaintances"}
+    offered = {value for name, value in _as_shown(form) if name == "offered"}
+    assert offered - ticked == {"district", "village", "political_party", "union_member"}
+    client.post("/columns/", [*_as_shown(form), ("use", "village")])
+    client.done("/columns/")
+    assert "village" in pf.read_schema(app.folder / "schema.toml").schema.names
 
 
 def _as_shown(page: str) -> list[tuple[str, str]]:

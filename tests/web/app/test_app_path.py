@@ -113,6 +113,8 @@ def test_from_the_file_to_the_model(page, app, study) -> None:
     page.get_by_role("link", name="Next: columns").click()
     assert page.get_by_label("The person's id").input_value() == "id"
     page.get_by_label("housing", exact=True).uncheck()
+    assert not page.get_by_label("district", exact=True).is_checked(), "no place decides unasked"
+    page.get_by_label("district", exact=True).check()
     page.get_by_label("Days until a coupon expires").fill("45")
     press(page, "Save, and read the file again")
     page.get_by_role("link", name="Next: fit").wait_for(timeout=PATIENCE)

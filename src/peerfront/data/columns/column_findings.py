@@ -1,4 +1,5 @@
-"""What speaks against using a column: it is known only afterwards, says how data were collected, or is sensitive.
+"""What speaks against using a column: it is known only afterwards, says how data were collected, names one person or
+is sensitive.
 
 The findings depend on the study alone, so that `check`, `fit` and a schema that somebody wrote meet the same ones.
 
@@ -15,7 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.columns.column_names import MEANING, VOCABULARY, is_called, phrases, says, sensitive_topic, words_of
+from peerfront.data.columns.column_names import MEANING, means_otherwise, sensitive_topic, speaks_of
+from peerfront.data.columns.identities import Identities
 from peerfront.data.columns.leaks import find_leaks
 from peerfront.data.read.listing import describes_the_tree
 from peerfront.data.study import Study
@@ -34,7 +36,8 @@ class Against(Enum):
     IMPLAUSIBLE = "implausible"
     """It predicts recruits too well to be known before: `fit` stops unless the schema says `use = true`."""
     COLLECTION = "collection"
-    """It says how data were collected, or how recruitment went: left out unless the schema says `use = true`."""
+    """It says how data were collected, how recruitment went, or who one person is: left out unless the schema says
+    `use = true`."""
     SENSITIVE = "sensitive"
     """Left out unless the schema says `use = true`."""
 
@@ -72,11 +75,12 @@ def is_too_good(reason: object) -> bool:
 def column_findings(study: Study) -> dict[str, Finding]:
     """Find what speaks against the columns of a study, by column."""
     people = study.people
+    identities = Identities(study)
     findings: dict[str, Finding] = {}
     for name in map(str, people.columns):
         finding = _of_the_tree(study, name, people[name])
         if finding is None:
-            role = role_of(study, name, people[name])
+            role = role_of(study, name, people[name]) or identities.named_by(name)
             finding = Finding(Against.COLLECTION, role) if role else None
         if finding is not None:
             findings[name] = finding
@@ -115,12 +119,10 @@ def _of_the_tree(study: Study, name: str, values: pd.Series) -> Finding | None:
 # How data were collected ---------------------------------------------------------------------------------------------
 
 
-_CONTAINED = {what: phrases(*names) for what, names in VOCABULARY["collection"]["contained"].items()}
-_CALLED = {what: phrases(*names) for what, names in VOCABULARY["collection"]["called"].items()}
-_UNLESS = {what: set(words) for what, words in VOCABULARY["collection"]["unless"].items()}
 _LIGHTEST_BODY = 25.0  # a median below this is no adult's weight, in whatever unit
-_EPOCHS = ((9.5e8, 2.2e9), (9.5e11, 2.2e12), (9.5e14, 2.2e15), (9.5e17, 2.2e18))  # 2000 to 2039: s, ms, us, ns
-_EXCEL_DAYS = (36_526.0, 51_502.0)  # the years 2000 to 2040 as spreadsheets number their days
+# The years 2000 to 2039 since 1970 in s, ms (or since 1960, as Stata counts), us, ns, and in s since 1582 (SPSS).
+_EPOCHS = ((9.5e8, 2.2e9), (9.5e11, 2.6e12), (9.5e14, 2.2e15), (9.5e17, 2.2e18), (1.31e10, 1.45e10))
+_DAY_NUMBERS = ((36_526.0, 51_502.0), (10_957.0, 29_220.0))  # the same in days: spreadsheets; since 1970 or 1960
 _DIFFERENT = 8  # different values below which numbers are no times
 _DATES = 0.9  # share of dates from which on a column holds dates
 _RISING_PAIRS = 30
@@ -131,15 +133,15 @@ _A_DATE = re.compile(r".*\d.*[-/.: ].*\d.*|(?:19|20)\d{6}", flags=re.DOTALL)
 
 def role_of(study: Study, name: str, values: pd.Series) -> Message | None:
     """Return what a column is if it says how the data were collected; None if it may say who a person is."""
-    if _speaks_of("staff", name):
+    if speaks_of("staff", name):
         return note("column_reasons.staff")
-    if _speaks_of("device", name):
+    if speaks_of("device", name):
         return note("column_reasons.device")
-    if _speaks_of("record", name):
+    if speaks_of("record", name):
         return note("column_reasons.record")
-    if _speaks_of("seed", name) or _same_people(study.seed, values):
+    if speaks_of("seed", name) or _same_people(study.seed, values):
         return note("column_reasons.seeds")
-    if _speaks_of("afterwards", name):
+    if speaks_of("afterwards", name):
         return note("column_reasons.afterwards")
     filled = values[values != ""]
     if not len(filled):
@@ -148,17 +150,6 @@ def role_of(study: Study, name: str, values: pd.Series) -> Message | None:
     if _is_weight(study, name, numbers):
         return note("column_reasons.weight")
     return _time(study, name, values, numbers)
-
-
-def _speaks_of(what: str, name: str) -> bool:
-    """Tell whether a name contains words of this part of the vocabulary, or is called so and nothing else."""
-    speaks = says(name, _CONTAINED[what]) or is_called(name, _CALLED.get(what, ()))
-    return speaks and not _means_otherwise(what, name)
-
-
-def _means_otherwise(what: str, name: str) -> bool:
-    """Tell whether a word of the name makes it mean something else."""
-    return not _UNLESS.get(what, set()).isdisjoint(words_of(name))
 
 
 def _same_people(marked: NDArray[np.bool_], values: pd.Series) -> bool:
@@ -171,11 +162,11 @@ def _same_people(marked: NDArray[np.bool_], values: pd.Series) -> bool:
 
 def _is_weight(study: Study, name: str, numbers: NDArray[np.float64]) -> bool:
     finite = np.isfinite(numbers)
-    if _means_otherwise("weight", name):
+    if means_otherwise("weight", name):
         return False
-    if _speaks_of("weight", name):
+    if speaks_of("weight", name):
         return bool(finite.any())
-    if _speaks_of("bare_weight", name):
+    if speaks_of("bare_weight", name):
         return bool(finite.any()) and float(np.median(numbers[finite])) < _LIGHTEST_BODY
     sizes = study.network_size
     if sizes is None:
@@ -193,14 +184,14 @@ def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float6
     finite = numbers[np.isfinite(numbers)]
     if len(finite) >= _DATES * filled.sum():
         different = len(np.unique(finite))
-        low, high = float(finite.min()), float(finite.max())
-        if different >= _DIFFERENT and any(first <= low and high <= last for first, last in _EPOCHS):
+        if any(((first <= finite) & (finite <= last)).mean() >= _DATES for first, last in _EPOCHS):
             return note("column_reasons.epoch")
-        named = _speaks_of("time", name)
-        serial = different >= _DIFFERENT and _EXCEL_DAYS[0] <= low and high <= _EXCEL_DAYS[1]
+        named = speaks_of("time", name)
+        low, high = float(finite.min()), float(finite.max())
+        serial = different >= _DIFFERENT and any(first <= low and high <= last for first, last in _DAY_NUMBERS)
         rising = _rises(study, numbers)
         if serial and (named or rising):
-            return note("column_reasons.spreadsheet_date")
+            return note("column_reasons.day_number")
         if texts.str.fullmatch(r"(?:19|20)[0-9]{6}").all() and np.isfinite(read_days(texts)[0]).mean() >= _DATES:
             return note("column_reasons.date")
         if named and different >= _DIFFERENT:
@@ -211,7 +202,7 @@ def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float6
     share = np.isfinite(read_days(texts)[0]).mean()
     if share < _DATES:
         return None
-    return note("column_reasons.birth_date" if _means_otherwise("birth", name) else "column_reasons.date")
+    return note("column_reasons.birth_date" if means_otherwise("birth", name) else "column_reasons.date")
 
 
 def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:

@@ -44,6 +44,23 @@ def is_called(name: str, listed: Iterable[Phrase]) -> bool:
     return any(joined == "".join(phrase) for phrase in listed)
 
 
+_CONTAINED, _CALLED = (
+    {what: phrases(*names) for what, names in VOCABULARY["collection"][how].items()} for how in ("contained", "called")
+)
+_UNLESS = {what: set(words) for what, words in VOCABULARY["collection"]["unless"].items()}
+
+
+def speaks_of(what: str, name: str) -> bool:
+    """Tell whether a name contains words of this part of the vocabulary, or is called so and nothing else."""
+    speaks = says(name, _CONTAINED[what]) or is_called(name, _CALLED.get(what, ()))
+    return speaks and not means_otherwise(what, name)
+
+
+def means_otherwise(what: str, name: str) -> bool:
+    """Tell whether a word of the name makes it mean something else."""
+    return not _UNLESS.get(what, set()).isdisjoint(words_of(name))
+
+
 # Sensitive fields ----------------------------------------------------------------------------------------------------
 
 

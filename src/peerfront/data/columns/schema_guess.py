@@ -23,7 +23,6 @@ _MOST_CATEGORIES = 20  # a column with more common values is left out
 _MOST_NUMBERS = 8  # numbers with more different values are cut into bands
 _BANDS = 4  # bands of about as many people each
 _RARE_PEOPLE, _RARE_SHARE = 5, 0.02  # a value of fewer people than both joins `other`; in a small study nothing is rare
-_IDENTIFIER_PEOPLE = 50  # people from whom on whole numbers that all differ are an identifier, not a measurement
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,8 @@ def _rule(name: str, values: pd.Series) -> FieldRule | Message:
         different = len(np.unique(numbers))
         if different == 1:
             return note("column_reasons.same_for_all")
-        if different == len(filled) >= _IDENTIFIER_PEOPLE and (numbers == np.floor(numbers)).all():
-            return note("column_reasons.identifier")
         if different > _MOST_NUMBERS:
             return _bands(name, numbers)
-    if len(counts) > max(0.5 * len(filled), 5):
-        return note("column_reasons.free_text")
     rare = counts[(counts < _RARE_PEOPLE) & (counts < _RARE_SHARE * len(values))].index
     common = [str(value) for value in counts.index if value not in rare and value != OTHER]
     if len(common) > _MOST_CATEGORIES:

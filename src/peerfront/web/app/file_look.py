@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from peerfront.data.columns.column_findings import is_sensitive, vetted
+from peerfront.data.columns.identities import is_place
 from peerfront.data.columns.schema_guess import Guess, guess_schema
 from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
 from peerfront.data.read.dates import date_text
@@ -79,7 +80,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
     }
     try:
         study = read_running_study(path, _read_settings_of(reading), folder.path)
-        guess = guess_schema(study)
+        guess = _without_places(study, guess_schema(study))
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)
         history_of(study, allowed.schema)
@@ -98,6 +99,15 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "warnings": list(allowed.notes),
     }
     return Look(contents, parts=(study, summary, guess))
+
+
+def _without_places(study: Study, guess: Guess) -> Guess:
+    """Leave places unticked: where people live decides about coupons only if the user wants it."""
+    sites = study.columns.get("site", ())
+    places = {rule.name for rule in guess.schema.used if rule.name in sites or is_place(rule.name)}
+    fields = tuple(replace(rule, use=False) if rule.name in places else rule for rule in guess.schema.fields)
+    reasons = guess.reasons | dict.fromkeys(places, note("column_reasons.place"))
+    return Guess(replace(guess.schema, fields=fields), reasons)
 
 
 def _ticked(schema: StudySchema, ticks: Mapping[str, Any]) -> StudySchema:
