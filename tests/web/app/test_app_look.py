@@ -40,7 +40,12 @@ def test_every_format_is_read_and_who_waits_can_be_planned_for(given, tmp_path, 
     seen = given(file.read_bytes(), {"rdsat": "s.txt", "app": "s.json"}.get(kind, "s.csv"))
     assert seen["error"] is None
     assert seen["people"] == len(study)
-    assert {each["name"] for each in seen["fields"] if each["used"]} == {"gender", "age_group", "housing", "acquaintances"}
+    assert {each["name"] for each in seen["fields"] if each["used"]} == {
+        "gender",
+        "age_group",
+        "housing",
+        "acquaintances",
+    }
     assert bool(seen["columns"]) == (kind in ("coupons", "recruiter")), "other layouts are fixed"
     schema = pf.read_schema("schema.toml")
     again = pf.read_study(seen["file"], schema.reading)
