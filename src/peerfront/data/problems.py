@@ -39,8 +39,7 @@ _WARNINGS = (
     "future-date", "missing-date", "unlike-dates", "long-after", "redeemed-before-issue", "used-after-expiry",
     "issued-before-date", "expires-before-issue", "bad-valid-days", "bad-network-size", "encoding", "unnamed-column",
     "cell-without-value", "merged-cells", "several-rows", "assumed-seed", "seed-with-coupon", "not-marked-seed",
-    "fixed-places", "deleted", "row-count",
-    "bad-number", "stands-apart", "odd-answer",
+    "fixed-places", "deleted", "row-count", "not-a-person", "other-table", "bad-number", "stands-apart", "odd-answer",
 )  # fmt: skip
 _REMEDIES = {
     "placeholder": {"missing": Remedy("missing", "CODE")},

@@ -19,6 +19,7 @@ from peerfront.data.read.dates import read_dates
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import Links, link_coupons, link_recruiters
 from peerfront.data.read.listing import Listing, guess_columns, list_table, of_people, texts
+from peerfront.data.read.other_rows import meant
 from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, Columns, ReadSettings
 from peerfront.data.read.recognition import layout_in, recognised
 from peerfront.data.read.shaping import Shaped, shape
@@ -81,6 +82,7 @@ def _columns_of(
     path: Path, table: TextTable, settings: ReadSettings
 ) -> tuple[Shaped, Columns, tuple[Message, ...], str]:
     """The table in shape, its columns by role, what was assumed for that, and the layout they make."""
+    table = meant(table, lambda part: misfit(part, settings, path), path.name)
     shaped = shape(table, settings, path.name)
     columns, assumed = recognised(shaped, path.name)
     return shaped, columns, assumed, layout_in(shaped, columns, settings.format, path)
@@ -253,6 +255,7 @@ def read_frontier(
 def _shaped(path: Path, table: TextTable, schema: StudySchema) -> Shaped:
     """Shape the table as the study's own was; a table of other kind than the study's shows what it is by itself."""
     settings = dataclasses.replace(schema.reading, columns={}, preset=AUTO)
+    table = meant(table, lambda part: _frontier_misfit(path, part, schema, None), path.name)
     return shape(table, settings, path.name)
 
 

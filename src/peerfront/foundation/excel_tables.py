@@ -16,7 +16,6 @@ import io
 import re
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,19 +32,18 @@ from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import Note, is_encrypted
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.spreadsheets import as_typed
-from peerfront.foundation.text_tables import MOST_CELLS, Book, TextTable, table_of
+from peerfront.foundation.table_layout import Area, Span, areas
+from peerfront.foundation.text_tables import MOST_CELLS, Book, TextTable, first_table, table_of
 
 LARGEST_UNPACKED = 300 * 2**20
 """Bytes that the parts of a workbook may have unpacked: some hundred thousand rows."""
 _MOST_PARTS = 10_000
 _MOST_EXACT = 1e15  # Excel keeps fifteen digits of a number; longer codes have lost the others
 _NOT_KNOWN = "#N/A"  # Excel's own way to say so, which readers of tables understand
-_TITLES = 10  # rows looked at below a title
 _ZEROS = re.compile(r"0+")
 
-Span = tuple[int, int, int, int]  # first column, first row, last column, last row
 Rows = dict[int, dict[int, str]]  # row -> column -> text, filled cells only
 
 
@@ -188,32 +186,39 @@ def cell_text(value: Any, number_format: str = "General") -> str:
 
 
 def _table(path: Path, name: str, sheet: _Sheet, may_be_empty: bool) -> TextTable:
-    """Find the header, name the columns, and put the rows below it into a table."""
+    """Find the tables of a sheet, and put the rows below each header into one."""
     called = note("workbook.sheet", path=path, sheet=name)
     if not sheet.rows:
         raise DataFileError("workbook.empty_sheet", path=called)
-    width = max(max(cells) for cells in sheet.rows.values())
-    first = _header_row(sheet, width)
-    last = _last_header_row(sheet, first)
-    header = _names(sheet, first, last, width)
+    rows = [
+        (row, row, [cells.get(column, "") for column in range(1, max(cells) + 1)]) for row, cells in sheet.rows.items()
+    ]
+    return first_table(areas(rows, sheet.merged), lambda place: _table_at(called, name, sheet, place, may_be_empty))
+
+
+def _table_at(called: Message, name: str, sheet: _Sheet, place: Area, may_be_empty: bool) -> TextTable:
+    header = place.header
+    named = max((n + 1 for n, title in enumerate(header) if title), default=0)
     notes = []
     for span in sheet.merged:
-        if span[1] > last and _fill_down(sheet, span):
+        if span[1] > place.last_header and _fill_down(place, span):
             fault = note("problems.merged_cells", first=_address(*span[:2]), last=_address(*span[2:]))
             notes.append(Note("merged-cells", span[1], fault))
-    records = [
-        (row, row, [cells.get(column, "") for column in range(1, max(cells) + 1)])
-        for row, cells in sorted(sheet.rows.items())
-        if row > last
-    ]
+    beyond = [(row, n) for row, _, cells in place.records for n in range(named, len(cells)) if cells[n]]
+    for number in sorted({n for _, n in beyond}):
+        first = next(row for row, n in beyond if n == number)
+        fault = note("problems.unnamed_column", number=place.left + number + 1)
+        notes.append(Note("unnamed-column", first, fault))
+    records = [(row, line, cells[:named]) for row, line, cells in place.records] if named else place.records
     table = table_of(called, header, records, may_be_empty=may_be_empty)
     for (row, column), error in sorted(sheet.faults.items()):
-        if row > last and column <= len(header) and header[column - 1]:
-            title, cell = header[column - 1], _address(column, row)
-            fault = note("problems.cell_formula", cell=cell, column=title)
+        n = column - 1 - place.left
+        if place.last_header < row < place.end and 0 <= n < len(header) and header[n]:
+            cell = _address(column, row)
+            fault = note("problems.cell_formula", cell=cell, column=header[n])
             if error:
-                fault = note("problems.cell_error", cell=cell, column=title, error=error)
-            notes.append(Note("cell-without-value", row, fault, title))
+                fault = note("problems.cell_error", cell=cell, column=header[n], error=error)
+            notes.append(Note("cell-without-value", row, fault, header[n]))
     return dataclasses.replace(table, notes=(*notes, *table.notes), sheet=name)
 
 
@@ -221,60 +226,15 @@ def _address(column: int, row: int) -> str:
     return f"{get_column_letter(column)}{row}"
 
 
-def _header_row(sheet: _Sheet, width: int) -> int:
-    """Return the first row that is neither empty nor a title: a text alone, or one merged over the whole table."""
-    rows = list(sheet.rows)
-    for n, row in enumerate(rows):
-        below = [len(sheet.rows[other]) for other in rows[n + 1 : n + 1 + _TITLES]]
-        if len(sheet.rows[row]) > 1 or max(below, default=0) < 2:
-            return row
-        column = next(iter(sheet.rows[row]))
-        span = next((span for span in sheet.merged if span[:2] == (column, row)), (column, row, column, row))
-        is_group = span[2] > span[0] and (span[0] > 1 or span[2] < width - 1)
-        if is_group:
-            return row
-    return rows[-1]
-
-
-def _last_header_row(sheet: _Sheet, first: int) -> int:
-    """Return the last row of the header: names stand below cells merged side by side, or beside those merged down."""
-    last = first
-    while True:
-        spans = [span for span in sheet.merged if first <= span[1] <= last]
-        below = max((bottom + (right > left) for left, _, right, bottom in spans), default=last)
-        below = min(below, first + _TITLES)
-        if below <= last:
-            return last
-        last = below
-
-
-def _names(sheet: _Sheet, first: int, last: int, width: int) -> list[str]:
-    """Name each column by its lowest header cell, with the group above it where that alone says too little."""
-    parts: list[list[str]] = [[] for _ in range(width)]
-    for row in range(first, last + 1):
-        texts = dict(sheet.rows.get(row, {}))
-        for left, top, right, bottom in sheet.merged:
-            if top <= row <= bottom and top <= last:
-                text = sheet.rows.get(top, {}).get(left, "")
-                texts.update(dict.fromkeys(range(left, min(right, width) + 1), text))
-        for column, text in texts.items():
-            if text and text not in parts[column - 1][-1:]:
-                parts[column - 1].append(text)
-    counts = Counter(names[-1] for names in parts if names)
-
-    def says_little(name: str) -> bool:
-        return counts[name] > 1 or name.isdigit() or len(name) == 1
-
-    return [" ".join(names if says_little(names[-1]) else names[-1:]) if names else "" for names in parts]
-
-
-def _fill_down(sheet: _Sheet, span: Span) -> bool:
+def _fill_down(place: Area, span: Span) -> bool:
     """Give each row of a merged range its value; tell whether it had one to give."""
     left, top, _, bottom = span
-    text = sheet.rows.get(top, {}).get(left, "")
+    n = left - 1 - place.left
+    text = next((cells[n] for row, _, cells in place.records if row == top and 0 <= n < len(cells)), "")
     if not text or bottom == top:
         return False
-    for row in list(sheet.rows):
+    for row, _, cells in place.records:
         if top < row <= bottom:
-            sheet.rows[row][left] = text
+            cells += [""] * (n + 1 - len(cells))
+            cells[n] = text
     return True

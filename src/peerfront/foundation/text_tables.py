@@ -26,6 +26,7 @@ from peerfront.foundation.errors import DataFileError, UnknownName
 from peerfront.foundation.files import Note, decoded, file_bytes
 from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.spreadsheets import as_typed
+from peerfront.foundation.table_layout import Area, Record, areas
 
 # Tables of blanks -------------------------------------------------------------------------------------------------
 
@@ -132,6 +133,10 @@ class TextTable:
     """The sheet of the workbook it comes from, or the name of the table in a file of R."""
     declared: Mapping[str, str] = field(default_factory=dict)
     """Columns by the part of a study that the file itself says they are."""
+    others: tuple["TextTable", ...] = ()
+    """Tables that stand below or beside it in the same text or sheet."""
+    whole: "TextTable | None" = None
+    """All columns as one table, where an empty column may mean that another one stands beside it."""
 
 
 @dataclass(frozen=True)
@@ -171,31 +176,46 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
     first, body, separator = _declared_separator(path, text)
     typed = as_typed if "'" in text else str
     blanks = read_blank_table(body) if not separator and _one_name(body) else None
-    notes: tuple[Note, ...] = ()
     if blanks is not None:
-        separator, names = " ", blanks.header
+        header = [typed(name.strip()) for name in blanks.header]
         records = [(line, line, cells) for line, cells in blanks.records]
-        if blanks.fixed:
-            fault = note("problems.fixed_places", columns=[typed(name.strip()) for name in names])
-            notes = (Note("fixed-places", None, fault),)
-    else:
-        separator = separator or _likely_separator(body)
-        numbered = _records(path, body, separator, first)
-        blank = next((n for n, (_, record) in enumerate(numbered) if any(map(str.strip, record))), len(numbered))
-        numbered, first = numbered[blank:], first + blank
-        if not numbered:
-            raise DataFileError("files.empty", path=path)
-        names = numbered[0][1]
-        records = [(row, line, record) for row, (line, record) in enumerate(numbered[1:], start=first + 1)]
-    header = [typed(name.strip()) for name in names]
-    table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
-    return dataclasses.replace(table, notes=(*notes, *table.notes), separator=separator)
+        table = table_of(path, header, records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+        fixed = Note("fixed-places", None, note("problems.fixed_places", columns=header))
+        return dataclasses.replace(table, notes=(fixed, *table.notes) if blanks.fixed else table.notes, separator=" ")
+    separator = separator or _likely_separator(body)
+    numbered = enumerate(_records(path, body, separator, first), start=first)
+    rows = [(row, line, record) for row, (line, record) in numbered if any(map(str.strip, record))]
+    if not rows:
+        raise DataFileError("files.empty", path=path)
+    places = [Area(rows[0][2], rows[1:], 0, rows[0][0])] if whole_rows else areas(rows)
+
+    def table_at(place: Area) -> TextTable:
+        header = [typed(name.strip()) for name in place.header]
+        return table_of(path, header, place.records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+
+    return dataclasses.replace(first_table(places, table_at), separator=separator)
+
+
+def first_table(places: Sequence[Area], table_at: Callable[[Area], TextTable]) -> TextTable:
+    """Read the tables of a text or sheet: the first that can be read, with the others."""
+    if len(places) == 1:
+        return table_at(places[0])
+    tables, faults = [], []
+    for place in places:
+        try:
+            whole = None if place.whole is None else table_at(place.whole)
+            tables.append(dataclasses.replace(table_at(place), whole=whole))
+        except DataFileError as fault:
+            faults.append(fault)
+    if not tables:
+        raise faults[0]
+    return dataclasses.replace(tables[0], others=tuple(tables[1:]))
 
 
 def table_of(
     path: Path | Message,
     header: list[str],
-    records: Iterable[tuple[int, int, list[str]]],
+    records: Iterable[Record],
     typed: Callable[[str], str] = str,
     *,
     may_be_empty: bool = False,
@@ -224,9 +244,11 @@ def table_of(
 
 
 def _one_name(text: str) -> bool:
-    """Tell whether the first line that is not blank has blanks in it, and none of the usual separators."""
-    head = next((line for line in text[:_SAMPLE].splitlines() if line.strip()), "").strip()
-    return " " in head and not any(separator in head for separator in _SEPARATORS)
+    """Tell whether the first line that is not blank has blanks in it, and it and most others no usual separator."""
+    lines = [line.strip() for line in text[:_SAMPLE].splitlines() if line.strip()][:20]
+    if not lines or " " not in lines[0]:
+        return False
+    return not any(mark in lines[0] or 2 * sum(mark in line for line in lines) > len(lines) for mark in _SEPARATORS)
 
 
 def _declared_separator(path: Path, text: str) -> tuple[int, str, str]:

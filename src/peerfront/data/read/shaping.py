@@ -20,6 +20,7 @@ import pandas as pd
 
 from peerfront.data.problems import Problem, at
 from peerfront.data.read.listing import guess_columns, looks_like_issued, without_missing
+from peerfront.data.read.other_rows import only_people
 from peerfront.data.read.program_exports import Preset, find_boxes, merge_boxes, own_columns, preset_of, without_groups
 from peerfront.data.read.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
 from peerfront.foundation.messages import Message, first_of, note
@@ -59,7 +60,9 @@ class JoinedRows:
 
 def shape(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
     """Shape the table of a study or of people waiting; messages call it `source`."""
-    return _with_codes_apart(_shaped(table, settings, source), source)
+    table, other_rows = only_people(table, settings.columns, source)
+    shaped = _with_codes_apart(_shaped(table, settings, source), source)
+    return dataclasses.replace(shaped, problems=(*other_rows, *shaped.problems))
 
 
 def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
