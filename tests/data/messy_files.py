@@ -624,7 +624,8 @@ def _merge_recruiters(sheet: Any, study: TrueStudy, names: list[str], top: int) 
 
 _LETTERED = ("C1A-C", "C1A-C1C")
 _NEEDS_CODES = {"case": "padded", "O for 0": "padded", "l for 1": "padded", "full-width": "padded",
-                "inner blank": "padded", "thousands": "large numbers", "zeros lost": "zeros", "typos": "padded"}  # fmt: skip
+                "inner blank": "padded", "typos": "padded", "thousands": "large numbers",
+                "zeros lost": "zeros"}  # fmt: skip
 
 
 def habits() -> Iterator[tuple[str, str, Mess]]:
