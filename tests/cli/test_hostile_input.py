@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hostile.cases import CASES
+from hostile.cases import CASES, sample
 from hostile.making import quoted, table
-from hostile.runner import run_case
+from hostile.runner import Call, run_call, run_case
 from hostile.studies import TYPED
 from peerfront.data.reading import read_study
 from peerfront.data.writers import write_study
@@ -31,6 +31,15 @@ def test_there_are_many_cases() -> None:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_comes_of(case, tmp_path, model) -> None:
     outcome = run_case(case, tmp_path, model)
+    assert not outcome.fault, f"{case}: {outcome.fault}\n{outcome.output[:3000]}"
+
+
+SAMPLE = tuple(sample(60, ("options", "front door", "large files", "changed files")))
+
+
+@pytest.mark.parametrize("case", SAMPLE, ids=str)
+def test_a_sample_of_the_generated_cases(case, tmp_path, model) -> None:
+    outcome = run_call(case, tmp_path) if isinstance(case, Call) else run_case(case, tmp_path, model)
     assert not outcome.fault, f"{case}: {outcome.fault}\n{outcome.output[:3000]}"
 
 

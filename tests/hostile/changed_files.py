@@ -62,7 +62,7 @@ def _bytes(content: bytes, luck: np.random.Generator) -> bytes:
 
 def cases(count: int = 400, seed: int = 1) -> Iterator[Case]:
     luck = np.random.default_rng((seed, 34))
-    messy = list(messy_files(seed, 20))
+    messy = list(messy_files(seed, 20, "combinations"))
     names = list(COMMANDS)
     for number in range(count):
         name = names[number % len(names)]

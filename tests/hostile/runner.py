@@ -94,7 +94,9 @@ def run_case(case: Case, folder: Path, model: Path, limit: int = 240) -> Outcome
     shown = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
     output = "".join(shown)
     fault = fault or _fault(case, what, shown)
-    if not fault and before != {name: content for name, content in _contents(folder, case.files).items() if name in before}:
+    if not fault and before != {
+        name: content for name, content in _contents(folder, case.files).items() if name in before
+    }:
         fault = "changed a file that it was given"
     return Outcome(what, fault, output, seconds)
 
