@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DamagedFile, DataFileError
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.own_files import json_of, own_bytes
 
 FIRST = "0" * 16
 """What stands for the hash of the line before the first."""
@@ -73,17 +74,18 @@ class ChainedLog:
 
     def _read(self) -> None:
         try:
-            if self.path.exists() and self.path.stat().st_size > _LARGEST:
-                raise DataFileError("log.too_large", path=self.path, megabytes=_LARGEST >> 20)
-            content = self.path.read_bytes() if self.path.exists() else b""
-        except OSError as problem:
-            raise DataFileError("log.unreadable", path=self.path, problem=str(problem)) from None
+            content = own_bytes(self.path, _LARGEST)
+        except DamagedFile as problem:
+            if problem.fault.code not in ("own_files.missing", "own_files.empty"):
+                raise
+            content = b""
         lines = content.split(b"\n")
         self._whole = len(content) - len(lines[-1])
         for number, line in enumerate(lines[:-1], start=1):
-            entry = _parsed(line)
-            if entry is None:
-                raise self._edited(number, note("log.no_line"))
+            try:
+                entry = json_of(line, {}, self.path)
+            except DamagedFile:
+                raise self._edited(number, note("log.no_line")) from None
             own = entry.pop(_HASH, None)
             if entry.get(_BEFORE) != self.head or entry.get(_NUMBER) != number:
                 raise self._edited(number, note("log.no_successor", line=number - 1))
@@ -95,14 +97,6 @@ class ChainedLog:
 
     def _edited(self, number: int, why: Message) -> DataFileError:
         return DataFileError("log.changed", path=self.path, line=number, why=why)
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
 
 
 def one_spelling(entry: Mapping[str, Any]) -> bytes:

@@ -72,6 +72,14 @@ class DataFileError(PeerfrontError):
     """A file cannot be read or written; the message names the place of the first fault."""
 
 
+class DamagedFile(DataFileError):
+    """A file that the program wrote is missing, unreadable, or not what was written; `fault` says what was found."""
+
+    def __init__(self, path: object, fault: Message) -> None:
+        super().__init__("own_files.damaged", path=path, fault=fault)
+        self.fault = fault
+
+
 class InfeasibleAllocation(PeerfrontError):
     """A policy gave out coupons it does not have or may not give."""
 

@@ -80,15 +80,15 @@ class Note:
     """The column it is about, if it is one."""
 
 
-def file_bytes(path: Path) -> bytes:
-    """Read a whole file, which must be an ordinary one and not empty."""
+def file_bytes(path: Path, most: int = LARGEST_FILE) -> bytes:
+    """Read a whole file of at most so many bytes, which must be an ordinary one and not empty."""
     try:
         facts = path.stat()
         for is_kind, kind in _KINDS:
             if is_kind(facts.st_mode):
                 raise DataFileError("files.is_other", path=path, kind=kind)
-        if facts.st_size > LARGEST_FILE:
-            raise DataFileError("files.too_large", path=path, n=facts.st_size, most=LARGEST_FILE)
+        if facts.st_size > most:
+            raise DataFileError("files.too_large", path=path, n=facts.st_size, most=most)
         content = path.read_bytes()
     except FileNotFoundError:
         raise DataFileError("files.missing", path=path) from None

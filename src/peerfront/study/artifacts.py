@@ -31,10 +31,18 @@ from safetensors.numpy import save as save_arrays
 
 import peerfront
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError, UnknownName
-from peerfront.foundation.files import claimed_folder, output_path, write_bytes, write_temporary
+from peerfront.foundation.errors import (
+    DamagedFile,
+    DataFileError,
+    OutputExists,
+    PeerfrontError,
+    SettingError,
+    UnknownName,
+)
+from peerfront.foundation.files import LARGEST_FILE, claimed_folder, output_path, write_bytes, write_temporary
 from peerfront.foundation.locks import names_in, temporary_name
 from peerfront.foundation.messages import Message, Remedy, Severity, note
+from peerfront.foundation.own_files import MOST_BYTES, json_of, own_bytes
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
@@ -262,9 +270,14 @@ class _ThesePeople:
         return self.covariates[np.arange(len(luck)) % len(self.covariates)]
 
 
-def load_fit(folder: Path) -> Fit:
-    """Read and fully check the fit of this folder; it plans and samples exactly as the saved one."""
+def load_fit(folder: Path, checksum: str = "") -> Fit:
+    """Read and fully check the fit of this folder; it plans and samples exactly as the saved one.
+
+    With `checksum`, which may be the beginning of one, it must be this fit and no other.
+    """
     manifest, weights = _read_files(folder)
+    if not str(manifest["sha256"]).startswith(checksum):
+        _refuse(folder, note("saved_fits.another", found=str(manifest["sha256"])[:16], expected=checksum[:16]))
     listed = manifest["files"][WEIGHTS]
     try:
         # Copies: compiled code expects writable arrays.
@@ -365,10 +378,12 @@ def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
     if name == MANIFEST and not (folder / name).exists() and (folder / PENDING).exists():
         name = PENDING
     try:
-        manifest = json.loads(_read(folder, name))
-        content = {name: value for name, value in manifest.items() if name != "sha256"} if manifest else {}
+        manifest = json_of(_read(folder, name), {}, folder / name)
+        content = {name: value for name, value in manifest.items() if name != "sha256"}
         checksum = _checksum(content)
-    except (AttributeError, RecursionError, ValueError) as problem:
+    except DamagedFile as problem:
+        _refuse(folder, note("saved_fits.unreadable", file=MANIFEST, problem=problem.fault))
+    except (RecursionError, ValueError) as problem:  # halves of characters, which cannot be written
         _refuse(folder, note("saved_fits.unreadable", file=MANIFEST, problem=str(problem)))
     if content.get("format") != FORMAT:
         raise DataFileError("saved_fits.no_manifest", file=folder / MANIFEST)
@@ -388,11 +403,11 @@ def _read_manifest(folder: Path, name: str) -> dict[str, Any]:
 
 def _read(folder: Path, name: str) -> bytes:
     try:
-        return (folder / name).read_bytes()
-    except FileNotFoundError:
-        raise DataFileError("saved_fits.no_file", folder=folder, file=name) from None
-    except OSError as problem:
-        raise DataFileError("saved_fits.cannot_read", file=folder / name, problem=str(problem)) from None
+        return own_bytes(folder / name, LARGEST_FILE if name == WEIGHTS else MOST_BYTES)
+    except DamagedFile as problem:
+        if problem.fault.code == "own_files.missing":
+            raise DataFileError("saved_fits.no_file", folder=folder, file=name) from None
+        _refuse(folder, note("saved_fits.unreadable", file=name, problem=problem.fault))
 
 
 def _refuse(folder: Path, fault: Message) -> NoReturn:

@@ -20,6 +20,7 @@ from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
 from peerfront.study.coupon_sheet import Heading
 from peerfront.study.orders import PlanOrder, task_of
+from peerfront.study.study_folder import logged_checksum
 from peerfront.study.study_state import AT_ONCE, Standing, standing_today
 from peerfront.study.week_changes import read_running_study
 
@@ -299,7 +300,7 @@ def load(folder: Path | str) -> Model:
     >>> pf.load("model").plan(study.waiting).table.equals(model.plan(study.waiting).table)
     True
     """
-    return Model(load_fit(Path(folder)))
+    return Model(load_fit(Path(folder), logged_checksum(Path(folder))))
 
 
 def _shown(progress: ShowProgress) -> Progress:

@@ -11,26 +11,45 @@ attempt gets a folder of its own.
 
 A chain of hashes does not show that its last lines were cut off. So a week's line says how many decisions follow it,
 and every folder keeps the log's last hash after its week or its undo (`LOGGED`, `UNDONE`): a log without this hash has
-lost lines, and is refused.
+lost lines, and is refused. Nor does it show that somebody made the whole chain anew. So every line must follow from
+those before it, and a week's line holds the checksums of its people, of the schema and of the model.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from peerfront.foundation.chained_log import ChainedLog
-from peerfront.foundation.errors import DataFileError, SettingError
-from peerfront.foundation.files import write_bytes
+from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
+from peerfront.foundation.files import LARGEST_FILE, write_bytes
 from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Message, note
+from peerfront.foundation.own_files import (
+    COUNT,
+    TEXT,
+    TRUTH,
+    Kind,
+    Shape,
+    check_shape,
+    day,
+    exactly,
+    maybe,
+    number,
+    own_bytes,
+    sha256_of,
+    whole,
+)
+from peerfront.problem.state import MOST_COUPONS
 
-LOG, SCHEMA = "log.jsonl", "schema.toml"
+LOG, SCHEMA, PEOPLE, MODEL = "log.jsonl", "schema.toml", "people.csv", "model"
 WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
 """Kinds of entries."""
 UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
+_LONGEST_NOTE = 10_000  # bytes of such a file
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,16 @@ def folder_beside(file: Path) -> Path:
 def study_of(model: Path) -> Path:
     """The folder of the study in one of whose weeks a model was fitted."""
     return model.resolve().parent.parent
+
+
+def logged_checksum(model: Path) -> str:
+    """The checksum of a week's model by the log of its study; empty for other models."""
+    place = model.resolve()
+    if place.name != MODEL or not place.parent.name.startswith("week-") or not (study_of(model) / LOG).exists():
+        return ""
+    name = f"{place.parent.name}/{MODEL}"
+    weeks = StudyFolder(study_of(model)).weeks
+    return next((str(week.facts["model"]) for week in weeks if week.facts["model_folder"] == name), "")
 
 
 def check_is_folder(path: Path) -> None:
@@ -108,8 +137,15 @@ class StudyFolder:
             columns=["person", "coupons", "stratum", "probability"],
         )
 
-    def file(self, week: Week, name: str) -> Path:
-        return self.path / week.folder / name
+    def people_of(self, week: Week) -> tuple[Path, bytes]:
+        """The file with a week's people, as it was written."""
+        path = self.path / week.folder / PEOPLE
+        return path, own_bytes(path, LARGEST_FILE, week.facts.get("sha256", {}).get(PEOPLE, ""))
+
+    def has_other_schema(self, week: Week) -> bool:
+        """Whether somebody edited the schema file since a week; not known in weeks of earlier versions."""
+        written = week.facts.get("sha256", {}).get(SCHEMA)
+        return written is not None and self.schema is not None and sha256_of(own_bytes(self.schema)) != written
 
     def model_of(self, week: Week) -> Path:
         """The folder of the model that a week was planned with."""
@@ -134,6 +170,13 @@ class StudyFolder:
     ) -> None:
         """Write a week's folder as a whole, then its lines of the log. A run that is killed in between leaves a folder
         that no line names, and that is never read."""
+        sha256 = {PEOPLE: sha256_of(files[PEOPLE]), SCHEMA: sha256_of(own_bytes(self.path / SCHEMA))}
+        lines = [
+            *({"kind": GIVEN, **entry} for entry in given),
+            {"kind": WEEK, "folder": name, **facts, "decided": len(decisions), "sha256": sha256},
+            *({"kind": DECISION, "week": facts["number"], **entry} for entry in decisions),
+        ]
+        self._weeks_in([*self.log.entries, *lines])  # refuses what could not be read again
         with_folders = temporary_folder(self.path)
         for file, content in files.items():
             place = with_folders / file
@@ -143,15 +186,7 @@ class StudyFolder:
             with_folders.rename(self.path / name)
         except OSError as problem:
             raise DataFileError("study_folder.not_written", path=self.path / name, why=str(problem)) from None
-        number = facts["number"]
-        week = {"kind": WEEK, "folder": name, **facts, "decided": len(decisions)}
-        self.log.append(
-            [
-                *({"kind": GIVEN, **entry} for entry in given),
-                week,
-                *({"kind": DECISION, "week": number, **entry} for entry in decisions),
-            ]
-        )
+        self.log.append(lines)
         self._note_hash(name, LOGGED)
         self.weeks = self._active()
 
@@ -175,8 +210,8 @@ class StudyFolder:
         for name in (LOGGED, UNDONE):
             for note_file in sorted(self.path.glob(f"week-*/{name}")):
                 # Version 0.3 wrote a sentence before the hash.
-                last = (note_file.read_text(encoding="utf-8", errors="replace").split() or [""])[-1]
-                if last and last not in hashes:
+                last = own_bytes(note_file, _LONGEST_NOTE).decode("utf-8", "replace").split()[-1]
+                if last not in hashes:
                     values = {"folder": note_file.parent.name, "hash": last[:16]}
                     if name == UNDONE:
                         raise self._cut(note("study_folder.lacks_undo", **values))
@@ -186,28 +221,105 @@ class StudyFolder:
         return DataFileError("study_folder.lines_missing", log=self.path / LOG, why=why)
 
     def _active(self) -> tuple[Week, ...]:
+        """The weeks of the log that were not undone."""
         self._check_end()
-        weeks: list[Week] = []
-        decisions: list[list[Mapping[str, Any]]] = []
-        for entry in self.log.entries:
-            kind = entry.get("kind")
-            if kind == WEEK:
-                facts = {key: value for key, value in entry.items() if key not in ("kind", "number", "day", "folder")}
-                weeks.append(Week(entry["number"], entry["day"], entry["folder"], facts, ()))
-                decisions.append([])
-            elif kind == DECISION:
-                decisions[-1].append({key: value for key, value in entry.items() if key not in ("kind", "week")})
-            elif kind == UNDO:
-                weeks.pop()
-                decisions.pop()
-        for week, own in zip(weeks, decisions, strict=True):
-            if len(own) != week.facts.get("decided", len(own)):
-                counts = {"there": len(own), "decided": week.facts["decided"]}
-                raise self._cut(note("study_folder.lacks_decisions", folder=week.folder, **counts))
+        weeks = self._weeks_in(self.log.entries)
         for week in weeks:
+            there, decided = len(week.decisions), week.facts.get("decided")
+            if decided not in (None, there):
+                raise self._cut(note("study_folder.lacks_decisions", folder=week.folder, there=there, decided=decided))
             if not (self.path / week.folder).is_dir():
                 raise DataFileError("study_folder.lacks_folder", path=self.path, folder=week.folder)
-        return tuple(
-            Week(week.number, week.day, week.folder, week.facts, tuple(own))
-            for week, own in zip(weeks, decisions, strict=True)
-        )
+        return weeks
+
+    def _weeks_in(self, entries: Sequence[Mapping[str, Any]]) -> tuple[Week, ...]:
+        lines = _Lines()
+        for line, entry in enumerate(entries, start=1):
+            try:
+                lines.add(entry)
+            except DamagedFile as problem:
+                place = {"log": self.path / LOG, "line": line}
+                raise DataFileError("study_folder.impossible", **place, fault=problem.fault) from None
+        return lines.weeks
+
+
+# Lines of the log ----------------------------------------------------------------------------------------------------
+
+
+_TEXTS = [TEXT]
+_ORDER = {
+    "prior_belief?": Kind(lambda value: value is None or type(value) is dict, note("stored_fit.table")),
+    "at_least?": _TEXTS, "population?": _TEXTS, "strata?": _TEXTS, "prior?": _TEXTS,
+}  # fmt: skip
+_WEEK = {
+    "study": TEXT, "file": TEXT, "digest": TEXT, "people": COUNT, "last_date?": TEXT, "model": TEXT, "refitted": TRUTH,
+    "fitted": {"day": TEXT, "holders": COUNT, "recruits": COUNT, "chosen_at": COUNT}, "order": _ORDER,
+    "sha256?": {f"{PEOPLE}?": TEXT, f"{SCHEMA}?": TEXT}, "decided?": COUNT,
+}  # fmt: skip
+_DECISION = {
+    "probability": number(0, 1 + 1e-6), "decided_by?": TEXT, "stratum?": maybe(TEXT), "reason?": TEXT, "model?": TEXT
+}  # fmt: skip
+
+
+class _Lines:
+    """The lines of a log, one by one. Each must follow from those before it, whatever its hash says."""
+
+    def __init__(self) -> None:
+        self._weeks: list[Week] = []
+        self._decided: list[dict[str, Mapping[str, Any]]] = []  # decisions of each week, by person
+        self._left = 0  # coupons of the last week that are not planned yet
+
+    @property
+    def weeks(self) -> tuple[Week, ...]:
+        both = zip(self._weeks, self._decided, strict=True)
+        return tuple(replace(week, decisions=tuple(own.values())) for week, own in both)
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Take in the next line, or refuse it."""
+        following = {WEEK: self._week, DECISION: self._decision, GIVEN: self._given, UNDO: self._undo}
+        _check(entry, kind=exactly(*following if self._weeks else (WEEK,)))
+        following[entry["kind"]](entry)
+
+    def _week(self, entry: Mapping[str, Any]) -> None:
+        last = self._weeks[-1] if self._weeks else None
+        before, budget = ("", 0) if last is None else (last.day, last.facts["order"]["budget"])
+        _check(entry, number=exactly(len(self._weeks) + 1), day=day(before))
+        _check(entry, order={"budget": whole(budget, MOST_COUPONS)})
+        _check(entry, folder=_name(entry), coupons_left=whole(0, entry["order"]["budget"]), **_WEEK)
+        kept = {week.facts["model"]: week.facts["model_folder"] for week in self._weeks} | {"": ""}
+        if entry["refitted"]:
+            kept = {entry["model"]: f"{entry['folder']}/{MODEL}"}
+        _check(entry, model=exactly(*kept), model_folder=exactly(kept.get(entry["model"], "")))
+        facts = {key: value for key, value in entry.items() if key not in ("kind", "number", "day", "folder")}
+        self._weeks.append(Week(entry["number"], entry["day"], entry["folder"], facts, ()))
+        self._decided.append({})
+        self._left = entry["coupons_left"]
+
+    def _decision(self, entry: Mapping[str, Any]) -> None:
+        new = Kind(lambda person: _is_new(person, self._decided[-1]), note("study_folder.new_person"))
+        _check(entry, week=exactly(len(self._weeks)), person=new, planned=whole(0, self._left), **_DECISION)
+        self._decided[-1][entry["person"]] = {k: value for k, value in entry.items() if k not in ("kind", "week")}
+        self._left -= entry["planned"]
+
+    def _given(self, entry: Mapping[str, Any]) -> None:
+        _check(entry, week=exactly(len(self._weeks)), person=TEXT, given=maybe(whole(0, MOST_COUPONS)))
+        _check(entry, planned=exactly(self._decided[-1].get(entry["person"], {}).get("planned")))
+
+    def _undo(self, entry: Mapping[str, Any]) -> None:
+        _check(entry, week=exactly(len(self._weeks)), folder=exactly(self._weeks[-1].folder))
+        self._weeks.pop()
+        self._decided.pop()
+
+
+def _check(entry: Mapping[str, Any], **shape: Shape) -> None:
+    check_shape(entry, shape, "")
+
+
+def _is_new(person: Any, decided: Mapping[str, Any]) -> bool:
+    return TEXT.fits(person) and person not in decided
+
+
+def _name(entry: Mapping[str, Any]) -> Kind:
+    """The name of a week's folder, as `free_name` gives it."""
+    name = f"week-{entry['number']:02d}_{entry['day']}"
+    return Kind(lambda value: TEXT.fits(value) and re.fullmatch(rf"{name}(_[1-9][0-9]*)?", value) is not None, name)

@@ -20,16 +20,15 @@ from peerfront.data.schema_file import read_schema, schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import waiting_people
 from peerfront.data.study_schema import StudySchema
-from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DamagedFile, DataFileError, PeerfrontError, SettingError
 from peerfront.foundation.files import claimed_folder, write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, n_coupons, note, part_of, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_sheet import Heading, study_name
-from peerfront.study.study_folder import SCHEMA, StudyFolder, Week, check_is_folder
+from peerfront.study.study_folder import MODEL, PEOPLE, SCHEMA, StudyFolder, Week, check_is_folder
 from peerfront.study.week_changes import (
-    PEOPLE,
     Changes,
     CouponsLeft,
     HandedOut,
@@ -46,7 +45,6 @@ from peerfront.study.week_changes import (
 from peerfront.study.week_model import ModelChoice, given_model, model_of_week
 from peerfront.study.week_plan import WeekOrder, WeekPlan, planned_week
 
-MODEL = "model"
 _OLD_FILE = 60  # more days than this after the file's last date, the day of the plan must be given
 _WEEK = 7
 
@@ -146,7 +144,8 @@ def undo_week(folder: Path) -> Week:
 
 def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progress) -> WeekResult:
     last = kept.last
-    order = _order(last, dict(request.given or {}))
+    before_it = None if last is None else _order_of(kept, last)
+    order = _order(before_it, dict(request.given or {}))
     schema_file = _schema_file(kept, request.schema)
     written = None if schema_file is None else read_schema(schema_file)
     reading = ReadSettings() if written is None else written.reading
@@ -196,7 +195,10 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         choice=choice,
         plan=plan,
         check=(file.name, f"{kept.path.name}/{SCHEMA}"),
-        notes=tuple(_notes(order, plan, is_asked=last is None and (request.given or {}).get("min_per_person") is None)),
+        notes=(
+            *_notes(order, plan, is_asked=last is None and (request.given or {}).get("min_per_person") is None),
+            *([note("week.schema_edited", day=last.day)] if last is not None and kept.has_other_schema(last) else ()),
+        ),
     )
     name = kept.free_name(number, day.isoformat())
     heading = Heading(request.study or _name(last, study), day.isoformat(), number)
@@ -209,12 +211,11 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         "people": len(study),
         "last_date": last_date,
         "coupons_left": left,
-        "model": "" if choice.model is None else choice.model.fit.fingerprint,
+        "model": _checksum(choice, last),
         "model_folder": f"{name}/{MODEL}" if choice.refitted else choice.folder,
         "fitted": asdict(choice.fitted_to),
         "refitted": choice.refitted,
         "order": order.for_log(),
-        **({} if last is not None else {"issued_before": int(study.issued.sum())}),
     }
     if schema_file is None or schema_file.parent != kept.path:
         write_text(kept.path / SCHEMA, schema_text(schema, study=file.name))
@@ -227,12 +228,19 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
 # What is asked -------------------------------------------------------------------------------------------------------
 
 
-def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
+def _order_of(kept: StudyFolder, week: Week) -> WeekOrder:
+    """The order of an earlier week."""
+    try:
+        return WeekOrder.from_log(dict(week.facts["order"]))
+    except PeerfrontError as problem:
+        raise DamagedFile(kept.log.path, problem.message) from None
+
+
+def _order(last: WeekOrder | None, given: dict[str, Any]) -> WeekOrder:
     """This week's order: last week's, with the changed fields."""
     if last is not None:
         more = whole_number("more coupons", given.pop("more_coupons", None) or 0, 0, MOST_COUPONS)
-        order = WeekOrder.from_log(dict(last.facts["order"])).changed(**given)
-        return replace(order, budget=order.budget + more)
+        return replace(last.changed(**given), budget=last.budget + more)
     if given.pop("more_coupons", None) is not None:
         raise SettingError("week.more_coupons_too_early", budget=Remedy("budget"), more=Remedy("more_coupons"))
     if given.get("budget") is None:
@@ -241,6 +249,8 @@ def _order(last: Week | None, given: dict[str, Any]) -> WeekOrder:
 
 
 def _schema_file(kept: StudyFolder, asked: Path | None) -> Path | None:
+    if asked is None and kept.schema is None and kept.last is not None:
+        raise DamagedFile(kept.path / SCHEMA, note("own_files.missing"))
     if asked is not None and kept.schema is not None and _read_as(asked) != _read_as(kept.schema):
         raise SettingError("week.another_schema", schema=kept.schema)
     return asked if kept.schema is None else kept.schema
@@ -290,7 +300,9 @@ def _read_again(kept: StudyFolder, last: Week, day: date, digest: str, order: We
         )
     if digest != last.facts["digest"]:
         raise SettingError("week.from_another_file", day=last.day, undo=undo)
-    made_with = WeekOrder.from_log(last.facts["order"])
+    if kept.has_other_schema(last):
+        raise SettingError("week.from_another_schema", day=last.day, schema=kept.path / SCHEMA, undo=undo)
+    made_with = _order_of(kept, last)
     if order.as_of_week(made_with) != made_with:
         raise SettingError("week.from_another_order", day=last.day, undo=undo)
     return _result(kept, None)
@@ -312,6 +324,13 @@ def _result(kept: StudyFolder, new: NewWeek | None) -> WeekResult:
     week = kept.last
     assert week is not None, "a week was added, or had been"
     return WeekResult(week, kept.path / week.folder, len(kept.log.entries), kept.log.head, new)
+
+
+def _checksum(choice: ModelChoice, last: Week | None) -> str:
+    """The checksum of a week's model: of one that is kept, as the log says."""
+    if choice.model is None:
+        return ""
+    return choice.model.fit.fingerprint if choice.refitted or last is None else str(last.facts["model"])
 
 
 def _name(last: Week | None, study: Study) -> str:

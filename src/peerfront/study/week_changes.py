@@ -1,6 +1,5 @@
 """Compare a study's file with earlier weeks: what changed, what was handed out, who waits, which coupons are left."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -15,12 +14,15 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import issued_since
-from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Remedy
-from peerfront.foundation.text_tables import read_table_file
+from peerfront.foundation.errors import DamagedFile, SettingError
+from peerfront.foundation.files import decoded, file_bytes
+from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.own_files import sha256_of
+from peerfront.foundation.text_tables import read_table
 from peerfront.study.study_folder import LOG, StudyFolder, Week, folder_beside
 
-PEOPLE = "people.csv"
+_NUMBERS = ("seed", "issued", "recruits")
+_COLUMNS = ("id", "recruiter", *_NUMBERS)
 
 
 def snapshot(study: Study) -> pd.DataFrame:
@@ -126,7 +128,7 @@ def read_running_study(file: Path | str, settings: ReadSettings, *folders: Path,
     """
     study = read_study(file, settings)
     for folder in (folder_beside(Path(file)), *folders):
-        if (folder / LOG).is_file():
+        if (folder / LOG).exists():
             kept = StudyFolder(folder)
             if newest and kept.last is not None:
                 before, last_date = people_of_week(kept, kept.last), last_date_of(study)
@@ -144,7 +146,7 @@ def last_date_of(study: Study) -> str:
 
 def digest_of(file: Path) -> str:
     """A checksum of a file, by which the log knows it again."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return sha256_of(file_bytes(file))[:16]
 
 
 def check_newest(kept: StudyFolder, file: str, digest: str, last_date: str, changes: Changes, before: int) -> None:
@@ -204,8 +206,13 @@ def _rows(table: pd.DataFrame) -> list[list[Any]]:
 
 def people_of_week(kept: StudyFolder, week: Week) -> pd.DataFrame:
     """The `snapshot` of an earlier week."""
-    table = read_table_file(kept.file(week, PEOPLE)).frame
-    return table.astype({"seed": "int64", "issued": "int64", "recruits": "int64"})
+    path, content = kept.people_of(week)
+    table = read_table(path, decoded(path, content)[0]).frame
+    ids = set(table["id"]) if "id" in table else set()
+    fits = tuple(table.columns) == _COLUMNS and len(ids) == len(table) and "" not in ids
+    if not fits or not table[list(_NUMBERS)].apply(lambda column: column.str.fullmatch("[0-9]{1,9}")).all(axis=None):
+        raise DamagedFile(path, note("week.no_people_of_week", columns=_COLUMNS))
+    return table.astype(dict.fromkeys(_NUMBERS, "int64"))
 
 
 @dataclass(frozen=True)
@@ -221,7 +228,7 @@ class CouponsLeft:
 
 def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
     """Count the coupons left since the first week; refuse a file by which more were handed out than there were."""
-    of_missing, used = _coupons_of_missing(kept, study), _handed_out_in_all(kept, study)
+    of_missing, used = sum(_coupons_of_missing(kept, study).values()), _handed_out_in_all(kept, study)
     if used > budget and of_missing:
         raise SettingError(
             "week.too_many_and_missing",
@@ -234,16 +241,20 @@ def coupons_left(kept: StudyFolder, study: Study, budget: int) -> CouponsLeft:
 
 def _handed_out_in_all(kept: StudyFolder, study: Study) -> int:
     """Coupons handed out since the first week, with those of people who are no longer in the file."""
-    begun = kept.weeks[0].facts["issued_before"] if kept.weeks else int(study.issued.sum())
-    return int(study.issued.sum()) + _coupons_of_missing(kept, study) - int(begun)
+    if not kept.weeks:
+        return 0
+    now = dict(zip(study.ids.tolist(), study.issued.tolist(), strict=True)) | _coupons_of_missing(kept, study)
+    # Person by person: a cell that was erased, of coupons from before the first week, gives no coupons back.
+    begun = people_of_week(kept, kept.weeks[0]).set_index("id")["issued"].to_dict()
+    return sum(max(issued - begun.get(person, 0), 0) for person, issued in now.items())
 
 
-def _coupons_of_missing(kept: StudyFolder, study: Study) -> int:
-    """Coupons of people who were in an earlier week's file, or on its sheet, and are not in this one."""
+def _coupons_of_missing(kept: StudyFolder, study: Study) -> dict[str, int]:
+    """Coupons of people who were in an earlier week's file, or on its sheet, and are not in this one, by id."""
     had: dict[str, int] = {}
     for week in kept.weeks:
         people = people_of_week(kept, week)
         had |= dict(zip(people["id"].tolist(), people["issued"].tolist(), strict=True))
         had |= {str(entry["person"]): int(entry["planned"]) for entry in week.decisions if entry["planned"]}
     here = set(study.ids.tolist())
-    return sum(issued for person, issued in had.items() if person not in here)
+    return {person: issued for person, issued in had.items() if person not in here}

@@ -1,7 +1,7 @@
 """The model of a week: last week's, or a new fit if the file has enough new data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
-from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Message, Progress, note
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Message, Progress, Remedy, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import one_of
 from peerfront.models.belief.belief import Misfit
@@ -99,7 +99,7 @@ def model_of_week(
     last = kept.last
     earlier = None
     if last is not None and last.facts["model"]:
-        fitted_to = FittedTo(**last.facts["fitted"])
+        fitted_to = FittedTo(**{each.name: last.facts["fitted"][each.name] for each in fields(FittedTo)})
         folder = str(last.facts["model_folder"])
         own = [week for week in kept.weeks if week.facts["model_folder"] == folder]
         earlier = Earlier(load(kept.model_of(last)), fitted_to, folder, _planned(own))
@@ -141,7 +141,11 @@ def kept_or_refitted(
     now = _data_of(study, day)
     before, fitted_to = (None, FittedTo()) if earlier is None else (earlier.model, earlier.fitted_to)
     if earlier is not None:
-        needed = left - order.reserve > earlier.model.fit.planner.budget
+        most = earlier.model.fit.planner.budget
+        needed = left - order.reserve > most
+        if needed and refit == NEVER:
+            auto, reserve = Remedy("refit", AUTO), Remedy("reserve", left - most)
+            raise SettingError("week.model_for_fewer", left=left, most=most, auto=auto, reserve=reserve)
         believed = order.for_log()["prior_belief"] == earlier.model.fit.settings.get("prior_belief")
         if not needed and (refit == NEVER or (refit == AUTO and believed and not fitted_to.pays(now))):
             news, as_asked = fitted_to.news(now), refit == NEVER
