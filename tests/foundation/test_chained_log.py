@@ -88,7 +88,7 @@ def test_half_a_line_of_a_killed_write_is_dropped(path, cut) -> None:
 @pytest.mark.parametrize("line", [b"[1]", b"not json", b"\xff\xfe", b"", b"[" * 5000])
 def test_other_files_are_refused(path, line) -> None:
     path.write_bytes(line + b"\n")
-    with pytest.raises(DataFileError, match="line 1: the log was changed"):
+    with pytest.raises(DataFileError, match="line 1: the log was changed" if line else "it is empty"):
         ChainedLog(path)
 
 

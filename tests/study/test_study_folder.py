@@ -4,14 +4,21 @@ import pytest
 
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.study.decision_log import recorded_strata
-from peerfront.study.study_folder import LOG, LOGGED, UNDONE, StudyFolder
+from peerfront.study.study_folder import LOG, LOGGED, PEOPLE, SCHEMA, UNDONE, StudyFolder
 
-PLAN = ({"person": "P1", "planned": 2}, {"person": "P2", "planned": 0})
+PLAN = ({"person": "P1", "planned": 2, "probability": 1.0}, {"person": "P2", "planned": 0, "probability": 0.5})
+TABLE = b"id,recruiter,seed,issued,recruits\nP1,,1,0,0\nP2,P1,0,0,0\n"
 
 
-def add(folder: StudyFolder, number: int, day: str, given=()) -> str:
+def add(folder: StudyFolder, number: int, day: str, given=(), plan=PLAN, **changed) -> str:
     name = folder.free_name(number, day)
-    folder.add_week(name, {"sheet.csv": b"x", "model/part": b"y"}, {"number": number, "day": day}, PLAN, given)
+    (folder.path / SCHEMA).write_text("# nothing\n")
+    facts = {
+        "number": number, "day": day, "study": "Harbour", "file": "harbour.csv", "digest": "0" * 16, "people": 2,
+        "last_date": "", "coupons_left": 10, "model": "", "model_folder": "", "refitted": False,
+        "fitted": {"day": "", "holders": 0, "recruits": 0, "chosen_at": 0}, "order": {"budget": 10},
+    }  # fmt: skip
+    folder.add_week(name, {PEOPLE: TABLE, "model/part": b"y"}, facts | changed, plan, given)
     return name
 
 
@@ -42,7 +49,7 @@ def test_undo_takes_back_the_last_week_and_removes_nothing(place) -> None:
     assert folder.undo().number == 2
     assert [week.number for week in StudyFolder(place).weeks] == [1]
     assert (place / first / UNDONE).exists()
-    assert (place / first / "sheet.csv").read_bytes() == b"x"
+    assert (place / first / PEOPLE).read_bytes() == TABLE
     assert add(folder, 2, "2026-03-09") == f"{first}_2"
     folder.undo()
     folder.undo()
@@ -86,16 +93,13 @@ def test_estimates_take_people_and_strata_from_the_log(place) -> None:
         {"person": "P1", "planned": 2, "stratum": "North", "probability": 1.0},
         {"person": "P2", "planned": 1, "stratum": "South", "probability": 0.5},
     )
-    folder.add_week(
-        folder.free_name(1, "2026-03-02"), {"sheet.csv": b"x"}, {"number": 1, "day": "2026-03-02"}, plan, ()
-    )
+    add(folder, 1, "2026-03-02", plan=plan)
     again = ({"person": "P2", "planned": 3, "stratum": "South", "probability": 1.0},)
     given = (
         {"week": 1, "person": "P1", "planned": 2, "given": 3},
         {"week": 1, "person": "P2", "planned": 1, "given": 0},
     )
-    facts = {"number": 2, "day": "2026-03-09"}
-    folder.add_week(folder.free_name(2, "2026-03-09"), {"sheet.csv": b"x"}, facts, again, given)
+    add(folder, 2, "2026-03-09", given, again)
     assert folder.decided().to_numpy().tolist() == [["P1", 3, "North", 1.0], ["P2", 3, "South", 1.0]]
     for named in (place, place / LOG):
         assert recorded_strata([named], "decision log").of_person == {"P1": "North", "P2": "South"}

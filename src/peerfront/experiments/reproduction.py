@@ -37,10 +37,11 @@ from peerfront.experiments.planning_world import TABLES_OF_DIFFUSION
 from peerfront.experiments.result_folder import change_note, form_with_cost
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Store, program
-from peerfront.foundation.errors import DataFileError, OutputExists
+from peerfront.foundation.errors import DamagedFile, DataFileError, OutputExists
 from peerfront.foundation.files import claimed_folder, output_path, write_text
 from peerfront.foundation.locks import names_in
 from peerfront.foundation.messages import Message, Progress, Remedy, in_english, note, silent
+from peerfront.foundation.own_files import own_json
 from peerfront.foundation.randomness import named_luck
 from peerfront.foundation.settings import Spec, one_of
 
@@ -226,8 +227,8 @@ def check_folder(plan: ReproductionPlan, folder: Path, *, overwrite: bool) -> No
     if set(names_in(folder)) <= {STORE}:
         return
     try:
-        saved = json.loads((folder / SETTINGS).read_text())["plan"]
-    except (OSError, ValueError, KeyError, TypeError):
+        saved = own_json(folder / SETTINGS, {"plan": {}})["plan"]
+    except DamagedFile:
         raise OutputExists("reproduction_folder.holds_something_else", path=folder) from None
     wanted = _settings(plan)["plan"]
     if saved != wanted and not overwrite:

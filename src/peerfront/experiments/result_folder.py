@@ -24,10 +24,18 @@ import numpy as np
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, file_digests, files_of, tasks
 from peerfront.experiments.results import Results
 from peerfront.experiments.store import Form, program
-from peerfront.foundation.errors import DataFileError, OutputExists
-from peerfront.foundation.files import check_not_read, claimed_folder, output_path, write_bytes, write_text
+from peerfront.foundation.errors import DamagedFile, DataFileError, OutputExists
+from peerfront.foundation.files import (
+    LARGEST_FILE,
+    check_not_read,
+    claimed_folder,
+    output_path,
+    write_bytes,
+    write_text,
+)
 from peerfront.foundation.locks import names_in
 from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.own_files import own_bytes, own_json
 from peerfront.foundation.stored import Stored
 from peerfront.problem import Ending, Trajectories
 
@@ -86,10 +94,10 @@ class ResultFolder:
     def _saved_settings(self) -> dict[str, Any] | None:
         """The settings of the comparison that is here; None if there is none."""
         try:
-            saved = json.loads(self.settings_file.read_text())
-        except (OSError, ValueError):
+            saved: dict[str, Any] = own_json(self.settings_file, {"comparison": {}, "made_by": {}, "files": {}})
+        except DamagedFile:
             return None
-        return saved if isinstance(saved, dict) and {"comparison", "made_by", "files"} <= saved.keys() else None
+        return saved
 
     def _refuse_differences(self, saved: dict[str, Any]) -> None:
         settings = json.loads(json.dumps(self._settings))
@@ -132,7 +140,7 @@ class ResultFolder:
 
     def _load(self, task: Task) -> TaskResult | None:
         try:
-            with np.load(io.BytesIO(self._part(task).read_bytes()), allow_pickle=False) as saved:
+            with np.load(io.BytesIO(own_bytes(self._part(task), LARGEST_FILE)), allow_pickle=False) as saved:
                 arrays = dict(saved)
             settings = {"prepared": [str(text) for text in arrays.pop("prepared")]}
             return restored_result(Stored(settings, arrays, "a part"), task, self.comparison.episodes)

@@ -27,7 +27,8 @@ from safetensors.numpy import save as save_arrays
 
 import peerfront
 from peerfront.foundation.errors import DataFileError, PeerfrontError
-from peerfront.foundation.files import write_bytes
+from peerfront.foundation.files import LARGEST_FILE, write_bytes
+from peerfront.foundation.own_files import own_bytes
 from peerfront.foundation.stored import Stored
 
 T = TypeVar("T")
@@ -102,7 +103,7 @@ class Store:
 def _read(file: Path) -> Stored | None:
     """What the file holds; None if it is not there, or damaged."""
     try:
-        content = file.read_bytes()
+        content = own_bytes(file, LARGEST_FILE)
         arrays = {name: array.copy() for name, array in load_arrays(content).items()}
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         written = header["__metadata__"]
@@ -110,7 +111,7 @@ def _read(file: Path) -> Stored | None:
         if written[_CHECKSUM] != _checksum(settings, arrays):
             return None
         return Stored(json.loads(settings), arrays, "the store")
-    except (OSError, *_NOT_WHAT_IT_SHOULD_BE):
+    except _NOT_WHAT_IT_SHOULD_BE:
         return None
 
 

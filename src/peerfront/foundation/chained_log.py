@@ -76,7 +76,9 @@ class ChainedLog:
         try:
             content = own_bytes(self.path, _LARGEST)
         except DamagedFile as problem:
-            if problem.fault.code not in ("own_files.missing", "own_files.empty"):
+            if problem.fault.code != "own_files.missing" and (
+                problem.fault.code != "own_files.empty" or self.path.stat().st_size
+            ):
                 raise
             content = b""
         lines = content.split(b"\n")

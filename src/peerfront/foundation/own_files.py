@@ -11,7 +11,6 @@ table with any names. Entries that a shape does not name are not looked at.
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -90,6 +89,7 @@ def _is_text(value: Any) -> bool:
 
 TEXT = Kind(_is_text, note("stored_fit.text"))
 TRUTH = Kind(lambda value: type(value) is bool, note("stored_fit.truth"))
+ANYTHING = Kind(lambda value: True, "")
 COUNT = whole()
 NUMBER = number()
 CHANCE = number(0, 1)
@@ -113,9 +113,9 @@ def own_json(path: Path, shape: Shape, most: int = MOST_BYTES) -> Any:
 
 
 def json_of(content: bytes | str, shape: Shape, path: Path) -> Any:
-    """Read JSON, whose values are of this shape; without NaN and infinities, which JSON does not have."""
+    """Read JSON, whose values are of this shape."""
     try:
-        value = json.loads(content, parse_float=_finite, parse_constant=_finite)
+        value = json.loads(content)
     except (ValueError, RecursionError) as problem:  # ValueError: no JSON, no UTF-8, or numbers of thousands of digits
         raise DamagedFile(path, note("own_files.no_json", problem=str(problem)[:_LONGEST])) from None
     check_shape(value, shape, path)
@@ -132,13 +132,6 @@ def check_shape(value: Any, shape: Shape, path: Path | str) -> None:
 def sha256_of(content: bytes) -> str:
     """The digest of a file's content."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
 
 
 def _fault(value: Any, shape: Shape, name: str) -> Message | None:

@@ -6,6 +6,7 @@ A study is cut at several days (or waves), the models are fitted to the data up 
 the days that earlier ones had to forecast.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -23,9 +24,10 @@ import peerfront
 from peerfront.data.read.dates import date_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, encode_study
-from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import DONE, Message, Progress, Readable, Remedy, note, silent
+from peerfront.foundation.own_files import exactly, own_json
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.settings import check_fields, optional, positive, seed_number, whole_number
@@ -361,14 +363,12 @@ def _remembered(
     place: Path | None, name: str, cut: str, make: Callable[[], dict[str, list[dict[str, Any]]]]
 ) -> dict[str, list[dict[str, Any]]]:
     """Read the saved result of a cut if it still holds; otherwise compute and save it."""
-    if place is not None and place.exists():
-        try:
-            stored = json.loads(place.read_text(encoding="utf-8"))
-            if stored["fingerprint"] == name and stored["cut"] == cut:
-                kept: dict[str, list[dict[str, Any]]] = stored["result"]
-                return kept
-        except (OSError, ValueError, LookupError, TypeError):
-            pass  # not ours, or incomplete: computed again
+    if place is not None:
+        with contextlib.suppress(DamagedFile):  # not ours, or incomplete: computed again
+            kept: dict[str, list[dict[str, Any]]] = own_json(
+                place, {"fingerprint": exactly(name), "cut": exactly(cut), "result": {str: [{}]}}
+            )["result"]
+            return kept
     result = make()
     if place is not None:
         write_text(place, json.dumps({"fingerprint": name, "cut": cut, "result": result}) + "\n")

@@ -1,6 +1,6 @@
 """The results of a design: tables by rule and estimator, the rule to use, and the folder that keeps its studies."""
 
-import json
+import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DamagedFile, DataFileError
+from peerfront.foundation.files import LARGEST_FILE
 from peerfront.foundation.messages import Remedy
+from peerfront.foundation.own_files import own_bytes, own_json
 
 PER_NETWORK = 10
 """Studies that are played on one network before another is drawn."""
@@ -185,10 +187,11 @@ def kept_rows(folder: Path, record: dict[str, Any]) -> pd.DataFrame:
     if not settings.exists():
         return empty
     try:
-        saved = json.loads(settings.read_text(encoding="utf-8"))
-        rows = pd.read_csv(file, keep_default_na=True) if file.exists() else empty
-    except (OSError, ValueError) as problem:
-        raise DataFileError("design.unreadable", folder=folder, problem=str(problem), overwrite=overwrite) from None
+        saved = own_json(settings, {})
+        rows = pd.read_csv(io.BytesIO(own_bytes(file, LARGEST_FILE))) if file.exists() else empty
+    except (DamagedFile, ValueError) as problem:
+        fault = problem.fault if isinstance(problem, DamagedFile) else str(problem)
+        raise DataFileError("design.unreadable", folder=folder, problem=fault, overwrite=overwrite) from None
     if saved != record:
         names = sorted(name for name in {*saved, *record} if saved.get(name) != record.get(name))
         raise DataFileError("design.other_settings", folder=folder, names=names, overwrite=overwrite)

@@ -246,6 +246,8 @@ class StudyFolder:
 # Lines of the log ----------------------------------------------------------------------------------------------------
 
 
+FITTED_TO = {"day": TEXT, "holders": COUNT, "recruits": COUNT, "chosen_at": COUNT}
+"""The shape of `week_model.FittedTo`."""
 _TEXTS = [TEXT]
 _ORDER = {
     "prior_belief?": Kind(lambda value: value is None or type(value) is dict, note("stored_fit.table")),
@@ -253,7 +255,7 @@ _ORDER = {
 }  # fmt: skip
 _WEEK = {
     "study": TEXT, "file": TEXT, "digest": TEXT, "people": COUNT, "last_date?": TEXT, "model": TEXT, "refitted": TRUTH,
-    "fitted": {"day": TEXT, "holders": COUNT, "recruits": COUNT, "chosen_at": COUNT}, "order": _ORDER,
+    "fitted": FITTED_TO, "order": _ORDER,
     "sha256?": {f"{PEOPLE}?": TEXT, f"{SCHEMA}?": TEXT}, "decided?": COUNT,
 }  # fmt: skip
 _DECISION = {

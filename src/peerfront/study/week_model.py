@@ -1,9 +1,10 @@
 """The model of a week: last week's, or a new fit if the file has enough new data."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from peerfront.models.belief.belief import Misfit
 from peerfront.study.coupon_calendar import exposure_of
 from peerfront.study.fit_settings import USUAL, FitSettings
 from peerfront.study.model import Model, fit, load
-from peerfront.study.study_folder import StudyFolder, Week
+from peerfront.study.study_folder import FITTED_TO, StudyFolder, Week
 from peerfront.study.week_plan import WeekOrder
 
 TOO_SMALL = "too_small.to_fit", "too_small.to_fit_with_open"
@@ -43,6 +44,11 @@ class FittedTo:
     recruits: int = 0
     chosen_at: int = 0
     """Number of holders when the kind of model was last chosen, instead of kept from the model before."""
+
+    @classmethod
+    def restored(cls, data: Mapping[str, Any]) -> "FittedTo":
+        """Restore it from a file whose values fit `FITTED_TO`."""
+        return cls(**{name: data[name] for name in FITTED_TO})
 
     def news(self, now: "FittedTo") -> int:
         """New holders and recruits since then."""
@@ -99,7 +105,7 @@ def model_of_week(
     last = kept.last
     earlier = None
     if last is not None and last.facts["model"]:
-        fitted_to = FittedTo(**{each.name: last.facts["fitted"][each.name] for each in fields(FittedTo)})
+        fitted_to = FittedTo.restored(last.facts["fitted"])
         folder = str(last.facts["model_folder"])
         own = [week for week in kept.weeks if week.facts["model_folder"] == folder]
         earlier = Earlier(load(kept.model_of(last)), fitted_to, folder, _planned(own))

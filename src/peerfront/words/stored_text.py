@@ -2,9 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerfront.foundation.messages import Lines, Measured, Message, Remedies, Remedy, Severity
+from peerfront.foundation.errors import DamagedFile
+from peerfront.foundation.messages import Lines, Measured, Message, Remedies, Remedy, Severity, note
 from peerfront.words.language import Text, joined
 
 if TYPE_CHECKING:
@@ -56,6 +58,17 @@ def from_data(data: Any) -> Any:
     if data["sentence"] == _JOINED:
         return joined(_again(data["values"]).values(), data["many"])
     return Text(data["sentence"], _again(data["values"]), data["many"], severity)
+
+
+def restored(data: Any, path: Path) -> Any:
+    """Restore what a file holds, and refuse what could not be shown."""
+    try:
+        value = from_data(data)
+        for each in value if isinstance(value, list) else (value,):
+            str(each)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
+        raise DamagedFile(path, note("own_files.no_words", problem=type(problem).__name__)) from None
+    return value
 
 
 def _each(values: Any) -> dict[str, Any]:

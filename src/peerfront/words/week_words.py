@@ -1,13 +1,16 @@
 """A week of a running study in words: sections with titles, for a terminal, a page and the folder's summary."""
 
+import contextlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from peerfront.foundation.errors import DamagedFile
+from peerfront.foundation.own_files import ANYTHING, TEXT, own_bytes, own_json
 from peerfront.study.week import NewWeek, WeekResult
 from peerfront.words.language import Text, joined, marked, say, say_n
-from peerfront.words.stored_text import as_data, from_data
+from peerfront.words.stored_text import as_data, restored
 from peerfront.words.week_lines import (
     change_lines,
     detail_lines,
@@ -47,12 +50,16 @@ def sections_of(result: WeekResult) -> list[Section]:
 
 def stored_sections(folder: Path) -> list[Section]:
     """The sections saved in a week's folder; a single one without a title if version 0.3 wrote it."""
+    file = folder / SUMMARY_DATA
     try:
-        data = json.loads((folder / SUMMARY_DATA).read_text(encoding="utf-8"))
-        return [Section(each["key"], from_data(each["title"]), tuple(from_data(each["lines"]))) for each in data]
-    except (OSError, ValueError, KeyError, TypeError):
-        file = folder / SUMMARY
-        text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+        data = own_json(file, [{"key": TEXT, "title": {}, "lines": [ANYTHING]}])
+        return [
+            Section(each["key"], restored(each["title"], file), tuple(restored(each["lines"], file))) for each in data
+        ]
+    except DamagedFile:
+        text = ""
+        with contextlib.suppress(DamagedFile):
+            text = own_bytes(folder / SUMMARY).decode("utf-8", "replace")
         return [Section(HEAD, Text(""), tuple(joined([line]) for line in text.splitlines()))]
 
 

@@ -20,12 +20,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DamagedFile, DataFileError
 from peerfront.foundation.files import make_folder, write_bytes, write_text
 from peerfront.foundation.messages import Message, Remedy
+from peerfront.foundation.own_files import own_json
 from peerfront.words.commands import FILES
 from peerfront.words.language import Text
-from peerfront.words.stored_text import as_data, from_data
+from peerfront.words.stored_text import as_data, restored
 
 STATE = "app"
 _LOOK = "app/look.json"
@@ -147,10 +148,9 @@ def write_data(file: Path, content: Mapping[str, Any]) -> None:
 def read_data(file: Path) -> dict[str, Any]:
     """Read what `write_data` wrote; empty if the file is missing or damaged."""
     try:
-        content = _restored(json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
+        return {name: _restored(each, file) for name, each in own_json(file, {}).items()}
+    except DamagedFile:
         return {}
-    return content if isinstance(content, dict) else {}
 
 
 def _stored(value: Any) -> Any:
@@ -161,10 +161,12 @@ def _stored(value: Any) -> Any:
     return [_stored(each) for each in value] if isinstance(value, list | tuple) else as_data(value)
 
 
-def _restored(value: Any) -> Any:
+def _restored(value: Any, file: Path) -> Any:
+    if isinstance(value, dict) and _KIND in value:
+        return restored(value[_KIND], file)
     if isinstance(value, dict):
-        return from_data(value[_KIND]) if _KIND in value else {name: _restored(each) for name, each in value.items()}
-    return [_restored(each) for each in value] if isinstance(value, list) else value
+        return {name: _restored(each, file) for name, each in value.items()}
+    return [_restored(each, file) for each in value] if isinstance(value, list) else value
 
 
 def _harmless(name: str) -> tuple[str, str]:

@@ -23,9 +23,10 @@ from typing import Any, TypeVar
 
 from cryptography.fernet import Fernet
 
-from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import note
+from peerfront.foundation.own_files import own_json
 from peerfront.words.language import LANGUAGES
 
 FOLDER = "PEERFRONT_LIVE_FOLDER"
@@ -179,13 +180,13 @@ class LiveFolder:
     def _read(self, name: str, kind: type[K]) -> K:
         path = self.path / name
         try:
-            data = json.loads(path.read_text("utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            raise DataFileError("live_folder.no_study", path=self.path, name=name) from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise DataFileError("live_folder.unreadable", path=path, problem=str(error), name=name) from None
+            data = own_json(path, {})
+        except DamagedFile as problem:
+            if problem.fault.code == "own_files.missing" or not self.path.is_dir():
+                raise DataFileError("live_folder.no_study", path=self.path, name=name) from None
+            raise DataFileError("live_folder.unreadable", path=path, problem=problem.fault, name=name) from None
         names = set(kind.__dataclass_fields__)
-        if not isinstance(data, dict) or data.keys() != names:
+        if data.keys() != names:
             raise DataFileError("live_folder.wrong_names", path=path, names=sorted(names), name=name)
         try:
             return kind.from_data(data)

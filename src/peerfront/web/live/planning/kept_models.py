@@ -19,16 +19,28 @@ from typing import Any
 
 from django.conf import settings as django_settings
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DamagedFile, DataFileError
 from peerfront.foundation.files import make_folder, write_text
 from peerfront.foundation.messages import Message, Severity
-from peerfront.study.artifacts import MANIFEST
-from peerfront.study.model import Model, load
+from peerfront.foundation.own_files import (
+    ANYTHING,
+    COUNT,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    check_shape,
+    day,
+    maybe,
+    own_json,
+)
+from peerfront.study.artifacts import load_fit
+from peerfront.study.model import Model
 from peerfront.study.outlook import Outlook
 from peerfront.study.rivals import Gain
+from peerfront.study.study_folder import FITTED_TO
 from peerfront.study.week_model import FittedTo
 from peerfront.web.live.folder import LiveFolder
-from peerfront.words.stored_text import as_data, from_data
+from peerfront.words.stored_text import as_data, restored
 
 SAME_FOR_ALL = "same-for-all"
 """The name of the plain rule of a study that is too small for a model."""
@@ -36,6 +48,17 @@ _NAME = 16  # characters of a checksum
 Line = Any
 """A `Text` or `Message`, put into words when somebody reads it; plain text in plans of earlier versions."""
 _LINES = ("words", "details", "about_model")
+_FITTED = {"fitted_to": FITTED_TO, "columns": [TEXT], "cap": COUNT, "rounds": COUNT}
+_COMPARED = {"rule": TEXT, **dict.fromkeys(("recruits", "lead", "low", "high"), NUMBER)}
+_EXPECTED = {
+    "recruits": NUMBER, "low?": maybe(NUMBER), "high?": maybe(NUMBER), "until?": TEXT, "rounds?": maybe(COUNT),
+    "from_open?": maybe(NUMBER), "target_chance?": maybe(NUMBER), "gains?": [_COMPARED], "choices?": [_COMPARED],
+}  # fmt: skip
+_SUMMARY = {
+    "day": day(), "refitted": TRUTH, "waiting": COUNT, "budget": COUNT, "open_coupons": COUNT,
+    **{name: [ANYTHING] for name in _LINES}, "chances": {str: TEXT}, "brings": {str: (NUMBER, NUMBER)},
+    "strata": {str: [NUMBER]}, "strata_columns": [TEXT], "by_hand?": {str: COUNT},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -192,10 +215,10 @@ class KeptModel:
     def fitted(self) -> Fitted | None:
         """The data that the model was fitted to; None if the file is missing."""
         try:
-            data = json.loads((self.folder / "fitted.json").read_text("utf-8"))
-            return Fitted(FittedTo(**data["fitted_to"]), tuple(data["columns"]), int(data["cap"]), int(data["rounds"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            data = own_json(self.folder / "fitted.json", _FITTED)
+        except DamagedFile:
             return None
+        return Fitted(FittedTo.restored(data["fitted_to"]), tuple(data["columns"]), data["cap"], data["rounds"])
 
     def save(self, model: Model, fitted: Fitted) -> None:
         """Save a new model, unless the same one (by its checksum) is there."""
@@ -232,16 +255,17 @@ class PlanFolder:
     @property
     def summary(self) -> PlanSummary | None:
         """The summary of the plan; None if its file is missing or damaged."""
+        file = self.folder / "summary.json"
         try:
-            data: dict[str, Any] = json.loads((self.folder / "summary.json").read_text("utf-8"))
-            data = _of_this_version(data)
-            data |= {name: tuple(from_data(data[name])) for name in _LINES}
+            data = _of_this_version(own_json(file, {}))
+            check_shape(data, _SUMMARY if data["expected"] is None else {**_SUMMARY, "expected": _EXPECTED}, file)
+            data |= {name: tuple(restored(data[name], file)) for name in _LINES}
             data["expected"] = data["expected"] and _expected(data["expected"])
             data["strata_columns"] = tuple(data["strata_columns"])
             data["brings"] = {person: tuple(pair) for person, pair in data["brings"].items()}
             data["strata"] = {name: tuple(chances) for name, chances in data["strata"].items()}
             return PlanSummary(**data)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (DamagedFile, KeyError, TypeError):  # or with other entries than this version has
             return None
 
 
@@ -276,8 +300,4 @@ def loaded_model(name: str) -> Model | None:
 
 @lru_cache(maxsize=2)
 def _load(artifact: Path) -> Model:
-    model = load(artifact)
-    checksum = json.loads((artifact / MANIFEST).read_text("utf-8"))["sha256"]
-    if model_name(str(checksum)) != artifact.parent.name:
-        raise DataFileError("live_planning.another_model", path=artifact)
-    return model
+    return Model(load_fit(artifact, artifact.parent.name))
