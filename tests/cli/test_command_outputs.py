@@ -187,3 +187,30 @@ def test_a_fit_keeps_its_folder_while_it_is_made(run, place, monkeypatch) -> Non
     with pytest.raises(AssertionError):  # the exit code is not 2
         run("fit", "study.csv", "--budget", 9, "--out", "new")
     assert not (place / "new").exists()
+
+
+PLAN = ("plan", "model", "frontier.csv", "--budget", "9")
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        ("check", "study.csv", "--out", "X", "--waiting", "X"),
+        ("check", "study.csv", "--out", "X", "--waiting", "X/problems.csv"),
+        ("check", "study.csv", "--out", "folder", "--waiting", "link/problems.csv"),
+        (*PLAN, "--out", "X.csv", "--out", "X.csv"),
+        (*PLAN, "--out", "X.csv", "--out", "./Y/../X.csv"),
+        (*PLAN, "--out", "X.csv", "--decisions", "X.csv"),
+        (*PLAN, "--out", "X.csv", "--decisions", "X-curve.csv"),
+        (*PLAN, "--out", "X.csv", "--decisions", "X.csv/log.csv"),
+        (*PLAN, "--out", "linked.csv", "--decisions", "target.csv", "--overwrite"),
+    ],
+)
+def test_two_outputs_are_never_one_file(outputs, run, place) -> None:
+    (place / "folder").mkdir()
+    (place / "link").symlink_to("folder")
+    (place / "linked.csv").symlink_to("target.csv")
+    before = sorted(place.rglob("*"))
+    code, _, err = run(*outputs)
+    assert (code, "is named for two outputs" in err) == (2, True), err
+    assert sorted(place.rglob("*")) == before

@@ -163,11 +163,11 @@ def test_rewriting_alone_changes_nothing(saved: Path) -> None:
         (put("models", "offspring", "steps", value=-5), "steps must be"),
         (put("models", "offspring_kind", value="../../evil"), "is not known"),
         (put("versions", "python", value=3.11), "expected a text"),
-        (put("scores", "messages", value=3), "summary or a score"),
-        (put("scores", "messages", value=[1]), "summary or a score"),
-        (put("scores", "offspring", value=[]), "summary or a score"),
-        (put("scores", "fields", value="sex"), "summary or a score"),
-        (put("scores", "fields", value=[1]), "summary or a score"),
+        (put("scores", "messages", value=3), "; expected "),
+        (put("scores", "messages", value=[1]), "; expected "),
+        (put("scores", "offspring", value=[]), "; expected "),
+        (put("scores", "fields", value="sex"), "; expected "),
+        (put("scores", "fields", value=[1]), "; expected "),
     ],
 )
 def test_another_manifest_is_refused_even_with_good_checksums(saved: Path, change, message: str) -> None:

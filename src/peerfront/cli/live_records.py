@@ -109,6 +109,10 @@ def backup_command(
         raise SettingError("live_command.keep", remedy=Remedy("keep", keep))
     if with_keys is not None and with_keys.exists():
         raise OutputExists("live_backup.exists", path=with_keys)
+    if with_keys is not None and out is not None:
+        from peerfront.foundation.files import check_apart
+
+        check_apart(with_keys, [out])
     study = opened(folder)
     from peerfront.web.live.operations import backups
     from peerfront.web.live.operations.backup_files import BackupFile
@@ -125,8 +129,9 @@ def backup_command(
             tell("Removed {name}.", name=gone.name)
     if with_keys is not None:
         from peerfront.foundation.files import write_bytes
+        from peerfront.foundation.own_files import own_bytes
 
-        write_bytes(with_keys, (study.path / "keys.json").read_bytes(), private=True)
+        write_bytes(with_keys, own_bytes(study.path / "keys.json"), private=True)
         tell(
             "Keys copied to {path}. Keep them apart from the back-ups: who has both can read contact details, and "
             "who has the keys can make logins.",

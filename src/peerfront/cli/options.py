@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from peerfront.study.orders import PlanOrder
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
+_OUTPUTS = "peerfront.outputs"  # of the command that runs
 _NOTHING_WRITTEN = say("Stopped. Nothing was written.")
 
 
@@ -245,13 +246,16 @@ def claim(
     make_folder: bool = True,
 ) -> None:
     """Hold an output until the command has ended; refuse one that cannot be written, before any work."""
-    from peerfront.foundation.files import claimed
+    from peerfront.foundation.files import check_apart, claimed
 
     if out is None:
         if overwrite:
             raise SettingError("outputs.overwrite_needs_out")
         return
-    read = [path for path in inputs if path is not None]
+    read, outputs = [path for path in inputs if path is not None], context.meta.setdefault(_OUTPUTS, [])
+    for file in [out / name for name in names] or [out]:
+        check_apart(file, outputs)
+        outputs.append(file)
     context.with_resource(claimed(out, names, overwrite=overwrite, advice=advice, inputs=read, make_folder=make_folder))
 
 

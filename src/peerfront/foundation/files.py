@@ -214,6 +214,15 @@ def check_not_read(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
                 raise OutputExists("outputs.is_input", path=output, input=file)
 
 
+def check_apart(output: Path, others: Iterable[Path]) -> None:
+    """Refuse an output that is another output of the same command, by whatever name, or that needs it as a folder."""
+    target = output_path(output)
+    for other in others:
+        own = output_path(other)
+        if own in (target, *target.parents) or target in own.parents or _same_file(target, own):
+            raise OutputExists("outputs.twice", path=output, other=other)
+
+
 def _same_file(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)  # by device and number, so that links of both kinds count

@@ -24,6 +24,7 @@ from peerfront.foundation.messages import Message, note
 MOST_BYTES = 64 * 2**20
 """Bytes of the largest file of our own, unless its reader says otherwise."""
 _MOST = 10**12  # numbers of any kind stay far below
+_MISSING = object()
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -68,6 +69,11 @@ def exactly(*values: Any) -> Kind:
 def maybe(kind: Kind) -> Kind:
     """Nothing, or a value of this kind."""
     return Kind(lambda value: value is None or kind.fits(value), kind.name)
+
+
+def either(*shapes: Shape) -> Kind:
+    """A value of one of these shapes."""
+    return Kind(lambda value: any(_fault(value, shape, "") is None for shape in shapes), note("own_files.belongs"))
 
 
 def day(after: str = "") -> Kind:
@@ -136,12 +142,14 @@ def sha256_of(content: bytes) -> str:
 
 def _fault(value: Any, shape: Shape, name: str) -> Message | None:
     """The first entry that has another shape."""
+    if value is _MISSING:
+        return note("own_files.no_entry", name=name)
     if isinstance(shape, Kind):
         return None if shape.fits(value) else _other(name, value, shape.name)
     if isinstance(shape, Mapping):
         if type(value) is not dict:
             return _other(name, value, note("stored_fit.table"))
-        parts = [(f"{name}.{key}".lstrip("."), value.get(key), own) for key, own in _entries(value, shape)]
+        parts = [(f"{name}.{key}".lstrip("."), value.get(key, _MISSING), own) for key, own in _entries(value, shape)]
     else:
         if type(value) is not list or (isinstance(shape, tuple) and len(value) != len(shape)):
             return _other(name, value, note("stored_fit.list"))

@@ -10,11 +10,24 @@ import numpy as np
 from peerfront.foundation.covariates import Codes, Field, Schema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Severity
+from peerfront.foundation.own_files import (
+    CHANCE,
+    COUNT,
+    NUMBER,
+    TEXT,
+    TRUTH,
+    check_shape,
+    either,
+    exactly,
+    maybe,
+    whole,
+)
 from peerfront.foundation.settings import whole_number
-from peerfront.foundation.stored import Stored
+from peerfront.foundation.stored import FEWEST, Stored
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.story import Story
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, learned_networks
+from peerfront.models.belief.belief import PARTS
 from peerfront.problem import ResponseModel, Rules
 
 if TYPE_CHECKING:
@@ -167,17 +180,59 @@ def restored_rules(written: Stored) -> Rules:
     return Rules(**rules)
 
 
-def _is_message(stored: Any) -> bool:
-    """Whether this is a message as `words.stored_text` stores it."""
-    if type(stored) is not dict or {*stored} != {"code", "arguments", "severity"}:
-        return False
-    return type(stored["code"]) is str and type(stored["arguments"]) is dict and stored["severity"] in (*Severity,)
+_COUNTS = dict.fromkeys(("coupons", "people", "brought", "low", "high"), COUNT)
+_INTERVALS = {name: [NUMBER] for name in ("expected", "low", "high")}  # of 1, 2, ... coupons
+_USE = {"coupon": COUNT, "people": whole(1), "predicted": CHANCE}
+_RETURNS = {
+    "day": TEXT, "days": {"0.1": NUMBER, "0.5": NUMBER, "0.9": NUMBER}, "open_coupons": COUNT, "expires?": TRUTH,
+    "median_interval?": (NUMBER, NUMBER), "few_returns?": TRUTH, "expected_of_open": COUNT,
+}  # fmt: skip
+_HORIZON = {
+    **dict.fromkeys(("days", "forecasts", "held"), COUNT), "horizon": TEXT, "rival": TEXT,
+    **dict.fromkeys(("factor", "ratio", "score", "rival_score", "wider"), NUMBER),
+    **dict.fromkeys(("judged", "relied_on", "rival_relied_on?"), TRUTH),
+}  # fmt: skip
+_ANY_FIT = {
+    "fields?": [TEXT],
+    "messages?": [{"code": TEXT, "arguments": {}, "severity": exactly(*map(str, Severity))}],
+    "offspring?": {"kind?": TEXT, "reason?": TEXT},
+    "past_forecasts?": {"by_waves": TRUTH, "horizons": [_HORIZON]},
+}
+_OF_A_STUDY = {
+    "people": COUNT, "finished_coupon_holders": COUNT, "pairs": COUNT, "still_open": COUNT, "all_used?": TRUTH,
+    "learned_from?": maybe(COUNT),
+    "earlier_studies?": {
+        "studies": whole(1), "alike_from_earlier": maybe(CHANCE),
+        "return_days": either(exactly(None), (NUMBER, NUMBER)), **{name: [TEXT] for name in ("shared", "own", "unlike")},
+    },
+    "coupon_stories": {
+        "shown": (COUNT, COUNT), "usual": COUNT, "given": [(whole(1), whole(1))], "same_coupons": TRUTH,
+        "pinned": exactly(None, *PARTS), "all": _INTERVALS, "evidence": [_COUNTS],
+        "stories": [{"name": exactly(*PARTS), "weight": CHANCE, **_INTERVALS}],
+        "misfits?": [_COUNTS | {"last_wave": TRUTH}],
+    },
+    "coupon_use": [
+        either(
+            _USE | {"observed": exactly(None), "by": exactly("hardly any", "nearly all")},
+            _USE | dict.fromkeys(("observed", "low", "high"), CHANCE),
+        )
+    ],
+    "effects": [{"field": TEXT, "chances": {str: CHANCE}}],
+    "returns?": either(_RETURNS, _RETURNS | {"open_coupons": whole(0, FEWEST - 1), "expected_of_open": exactly(None)}),
+    "values?": {
+        str: dict.fromkeys(("plans", "error", "promised", "simulated"), NUMBER) | {"rule": maybe(NUMBER)}
+    },
+    "played?": {"people": COUNT, "budget": whole(1)},
+}  # fmt: skip
+"""Scores that `study.findings` gives a fit, as far as plans and reports read them."""
 
 
 def check_scores(scores: Mapping[str, Any], place: str) -> None:
     """Refuse scores that plans and reports could not read out."""
-    messages, fields = scores.get("messages", []), scores.get("fields", [])
-    readable = type(messages) is list and all(map(_is_message, messages))
-    named = type(fields) is list and all(type(name) is str for name in fields)
-    if not readable or not named or type(scores.get("offspring", {})) is not dict:
+    check_shape(scores, _ANY_FIT | _OF_A_STUDY if "people" in scores else _ANY_FIT, place)
+    stories = scores.get("coupon_stories", {"stories": []})
+    rows = (*stories["stories"], stories.get("all", dict.fromkeys(_INTERVALS, ())))
+    if not all(len({len(row[name]) for name in _INTERVALS}) == 1 for row in rows):
+        raise DataFileError("stored_model.impossible_scores", place=place)
+    if not stories.get("given", [1]) or not all(effect["chances"] for effect in scores.get("effects", ())):
         raise DataFileError("stored_model.impossible_scores", place=place)

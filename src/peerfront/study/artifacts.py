@@ -42,7 +42,7 @@ from peerfront.foundation.errors import (
 from peerfront.foundation.files import LARGEST_FILE, claimed_folder, output_path, write_bytes, write_temporary
 from peerfront.foundation.locks import names_in, temporary_name
 from peerfront.foundation.messages import Message, Remedy, Severity, note
-from peerfront.foundation.own_files import MOST_BYTES, json_of, own_bytes
+from peerfront.foundation.own_files import MOST_BYTES, check_shape, json_of, own_bytes
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
@@ -50,6 +50,7 @@ from peerfront.gfp.story import FrontierValue, RecruitEmbeddings, Story
 from peerfront.gfp.surrogate import learned_networks
 from peerfront.models.belief.belief import Belief, BeliefResponse
 from peerfront.models.belief.belief_world import BeliefWorld
+from peerfront.models.belief.prior import prior_belief
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.models.stored_models import (
     GENERATORS,
@@ -286,11 +287,15 @@ def load_fit(folder: Path, checksum: str = "") -> Fit:
         fit._check()
         whole = fit._stored().arrays.keys() == arrays.keys()
         same = json.loads(_text(fit._manifest()))
-        _ = fit.messages, fit.given  # refuses what cannot be read
+        check_shape(fit.settings, {"prior_belief?": {}}, folder)
+        _ = fit.past_forecasts, prior_belief("prior_belief", fit.settings.get("prior_belief"))
+        import_module("peerfront.words.stored_text").restored(list(fit.scores.get("messages", ())), folder)
     except (SafetensorError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
         _refuse(folder, note("saved_fits.contents", kind=type(problem).__name__, problem=str(problem)))
     except RecursionError:
         _refuse(folder, note("saved_fits.nested"))
+    except DamagedFile as problem:
+        _refuse(folder, problem.fault)
     except PeerfrontError as problem:
         _refuse(folder, problem.message)
     if not whole or same | {"files": {WEIGHTS: listed}, "sha256": manifest["sha256"]} != manifest:

@@ -240,7 +240,8 @@ def _order(last: WeekOrder | None, given: dict[str, Any]) -> WeekOrder:
     """This week's order: last week's, with the changed fields."""
     if last is not None:
         more = whole_number("more coupons", given.pop("more_coupons", None) or 0, 0, MOST_COUPONS)
-        return replace(last.changed(**given), budget=last.budget + more)
+        order = last.changed(**given)
+        return replace(order, budget=order.budget + more)
     if given.pop("more_coupons", None) is not None:
         raise SettingError("week.more_coupons_too_early", budget=Remedy("budget"), more=Remedy("more_coupons"))
     if given.get("budget") is None:
