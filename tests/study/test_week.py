@@ -15,7 +15,7 @@ from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.study.model import load
 from peerfront.study.study_folder import LOG, StudyFolder
 from peerfront.study.week import WeekRequest, WeekResult, run_week, undo_week
-from peerfront.study.week_changes import read_running_study
+from peerfront.study.week_changes import CouponsLeft, read_running_study
 from peerfront.study.week_plan import WeekOrder
 from peerfront.words.week_words import HEAD, MODEL, THIS_WEEK, stored_sections
 from study.running_study import ORDER, Running, quick_fits
@@ -294,6 +294,17 @@ def test_coupons_of_a_row_that_is_gone_stay_handed_out(tmp_path) -> None:
     for day in ("2026-03-20", "2026-03-27"):
         without = given.replace("C,A,3,2026-03-04\n", "")
         assert "14 coupons left" in str(small_week(tmp_path, without, day))
+
+
+def test_cells_that_were_erased_give_no_coupons_back(tmp_path) -> None:
+    first = small_week(tmp_path, SMALL, "2026-03-06", budget=12)
+    assert first.new.coupons == CouponsLeft(12, 12, 0)
+    erased = SMALL.replace("A,,3", "A,,2").replace("B,,3", "B,,1") + "E,A,0,2026-03-10\n"
+    made = small_week(tmp_path, erased, "2026-03-13")
+    assert made.new.coupons == CouponsLeft(12, 12, 0)
+    assert "A has" in str(made), "it is said that cells changed"
+    given = erased.replace("C,A,0", "C,A,2").replace("D,B,0", "D,B,1")
+    assert small_week(tmp_path, given, "2026-03-20").new.coupons.left == 9
 
 
 def test_a_sheet_without_any_coupons_decides_about_nobody(tmp_path) -> None:

@@ -22,6 +22,7 @@ _FILE = (
     "format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open", "valid_days",
     "active_after_days",
 )  # fmt: skip
+_LARGEST_FILE = 16 * 2**20  # bytes
 _MOST_KEY_PARTS = 100  # of a key such as columns.recruiter
 _LONG_KEY = re.compile(
     rf"""(?:(?:"[^"\n]*+"|'[^'\n]*+'|(?<![\w-])[\w-]++)[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}"""
@@ -130,7 +131,7 @@ def read_schema(path: Path | str) -> StudySchema:
     ('gender', 'age_group', 'district', 'housing', 'acquaintances')
     """
     path = Path(path)
-    return parse_schema(file_bytes(path), path)
+    return parse_schema(file_bytes(path, _LARGEST_FILE), path)
 
 
 def parse_schema(written: bytes, path: Path | str) -> StudySchema:

@@ -203,7 +203,8 @@ _OF_A_STUDY = {
     "learned_from?": maybe(COUNT),
     "earlier_studies?": {
         "studies": whole(1), "alike_from_earlier": maybe(CHANCE),
-        "return_days": either(exactly(None), (NUMBER, NUMBER)), **{name: [TEXT] for name in ("shared", "own", "unlike")},
+        "return_days": either(exactly(None), (NUMBER, NUMBER)),
+        **{name: [TEXT] for name in ("shared", "own", "unlike")},
     },
     "coupon_stories": {
         "shown": (COUNT, COUNT), "usual": COUNT, "given": [(whole(1), whole(1))], "same_coupons": TRUTH,

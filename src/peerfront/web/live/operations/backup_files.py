@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.files import make_folder, write_bytes
+from peerfront.foundation.files import is_ordinary, make_folder, write_bytes
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.rules.chain import Link
 
@@ -84,6 +84,8 @@ class BackupFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self.faults_as_errors():
+            if path.exists() and not is_ordinary(path):  # a pipe would be waited for
+                raise zipfile.BadZipFile
             self._archive = zipfile.ZipFile(path)
             about: dict[str, Any] = json.loads(self._archive.read(ABOUT))
             form = about.pop("format")
