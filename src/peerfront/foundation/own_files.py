@@ -25,6 +25,15 @@ MOST_BYTES = 64 * 2**20
 """Bytes of the largest file of our own, unless its reader says otherwise."""
 _MOST = 10**12  # numbers of any kind stay far below
 _MISSING = object()
+_FAULTS = {
+    "files.missing": "own_files.missing",
+    "files.empty": "own_files.empty",
+    "files.too_large": "own_files.too_large",
+    "files.is_other": "own_files.is_other",
+    "files.unreadable": "own_files.unreadable",
+    "files.bad_name": "own_files.bad_name",
+}
+"""Faults of any file, said of our own: users do not export those."""
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -106,8 +115,7 @@ def own_bytes(path: Path, most: int = MOST_BYTES, sha256: str = "") -> bytes:
     try:
         content = file_bytes(path, most)
     except DataFileError as problem:
-        fault = problem.code.replace("files.", "own_files.", 1)  # shorter: what to do is the same for all of them
-        raise DamagedFile(path, note(fault, **problem.message.arguments)) from None
+        raise DamagedFile(path, note(_FAULTS[problem.code], **problem.message.arguments)) from None
     if sha256 and sha256_of(content) != sha256:
         raise DamagedFile(path, note("own_files.other_digest", found=sha256_of(content)[:16], written=sha256[:16]))
     return content
