@@ -13,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.read.coupon_codes import NOT_SAID, SEED, seed_marks
-from peerfront.data.read.dates import EPOCH, Days, date_text, dates_as_text, last_day, latest_date
+from peerfront.data.read.dates import EPOCH, date_text, dates_as_text, last_day, latest_date
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.recruitment_trees import NOBODY, trees_of
 from peerfront.foundation.settings import calendar_day
+from peerfront.foundation.typed_dates import Days
 from peerfront.foundation.typed_values import typed_number
 
 if TYPE_CHECKING:

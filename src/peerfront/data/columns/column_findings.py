@@ -25,7 +25,8 @@ from peerfront.data.study_schema import StudySchema
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note, warning
 from peerfront.foundation.recruitment_trees import NOBODY
-from peerfront.foundation.typed_values import looks_numeric, read_days, read_numbers
+from peerfront.foundation.typed_dates import read_days
+from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 
 class Against(Enum):
@@ -192,14 +193,14 @@ def _time(study: Study, name: str, values: pd.Series, numbers: NDArray[np.float6
         rising = _rises(study, numbers)
         if serial and (named or rising):
             return note("column_reasons.day_number")
-        if texts.str.fullmatch(r"(?:19|20)[0-9]{6}").all() and np.isfinite(read_days(texts)[0]).mean() >= _DATES:
+        if texts.str.fullmatch(r"(?:19|20)[0-9]{6}").all() and np.isfinite(read_days(texts)).mean() >= _DATES:
             return note("column_reasons.date")
         if named and different >= _DIFFERENT:
             return note("column_reasons.time")
         return note("column_reasons.rises") if rising else None
     if not texts.head(100).str.fullmatch(_A_DATE).mean() >= _DATES:
         return None
-    share = np.isfinite(read_days(texts)[0]).mean()
+    share = np.isfinite(read_days(texts)).mean()
     if share < _DATES:
         return None
     return note("column_reasons.birth_date" if means_otherwise("birth", name) else "column_reasons.date")

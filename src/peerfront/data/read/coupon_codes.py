@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from peerfront.data.problems import Problem, at
 from peerfront.data.read.listing import Listing, Texts, each
 from peerfront.foundation.messages import note
-from peerfront.foundation.typed_values import read_days
+from peerfront.foundation.typed_dates import read_days
 
 # Coupons ----------------------------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ def _order_of_arrival(listing: Listing) -> NDArray[np.int64]:
     """Return each person's place by date and then by row; by row alone where dates are missing, [people]."""
     order = np.arange(len(listing.ids))
     if "date" in listing.columns:
-        days, _ = read_days(listing.people[listing.columns["date"][0]].reset_index(drop=True))
+        days = read_days(listing.people[listing.columns["date"][0]].reset_index(drop=True))
         if np.isfinite(days).all():
             order = np.argsort(np.argsort(days, kind="stable"), kind="stable")
     return order.astype(np.int64)

@@ -5,7 +5,7 @@ recruit took part. What cannot be a date, lies in the future or contradicts anot
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date as calendar_date
 from datetime import timedelta
 
@@ -13,14 +13,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.data.problems import Problem
-from peerfront.data.read.listing import Listing, Texts, of_people
+from peerfront.data.problems import Problem, Proposal
+from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.data.read.read_settings import MOST_DAYS_VALID
+from peerfront.data.read.unsure_dates import decide, within
 from peerfront.foundation.messages import note
 from peerfront.foundation.recruitment_trees import NOBODY
-from peerfront.foundation.typed_values import FIRST_YEAR, LAST_YEAR, are_day_numbers, read_days, read_numbers
+from peerfront.foundation.typed_dates import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    Days,
+    are_day_numbers,
+    day_numbers,
+    likely_day,
+    read_texts,
+)
+from peerfront.foundation.typed_values import read_numbers
 
-Days = NDArray[np.float64]
 EPOCH = calendar_date(1970, 1, 1)
 FEW_MISSING = 0.2
 """Share of missing dates up to which each is reported, and dates decide which coupons are open."""
@@ -69,12 +78,17 @@ def latest_date() -> calendar_date:
     return calendar_date.today() + _TOMORROW
 
 
+def day_after_latest() -> float:
+    """The first day that lies in the future."""
+    return float((latest_date() - EPOCH).days + 1)
+
+
 def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[np.int64]) -> Dates:
     """Read and check the dates of everybody in a listing, given recruiters and numbers of coupons, [people]."""
-    reader = _Columns(listing)
+    reader = _Columns(listing, recruiter)
     taken_part = reader.days("date")
-    given, came = reader.days("issued_date"), reader.days("redeemed_date")
-    expiry = reader.days("expiry_date", future=True)
+    given, came = reader.days("issued_date", taken_part), reader.days("redeemed_date")
+    expiry = reader.days("expiry_date", taken_part, future=True)
     if all(column is None for column in (taken_part, given, came)):
         return Dates(problems=tuple(reader.problems))
     unknown = np.full(len(listing.ids), np.nan)
@@ -89,7 +103,9 @@ def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[n
     reported = {problem.row for problem in early}
     problems = [*reader.problems, *_missing(listing, taken_part), *early, *faults]
     problems += _contradictions(listing, recruiter, taken, issue_days, redeemed, valid, reported, numbered)
-    problems += _long_after(listing, taken, numbered)
+    problems += _far_away(listing, taken, numbered)
+    if not numbered and taken_part is not None:
+        problems = _with_proposals(listing, recruiter, taken, problems, month_first=reader.month_first)
     known = (issued > 0) & np.isfinite(given)
     return Dates(taken_part, issue_days, redeemed, known, valid, numbered, tuple(problems))
 
@@ -97,13 +113,18 @@ def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[n
 class _Columns:
     """Reads one column of dates after another, and collects what is wrong with them."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(self, listing: Listing, recruiter: NDArray[np.int64]) -> None:
         self.listing = listing
+        self.recruiter = recruiter
+        self.month_first = False  # most dates of the interviews
         self.problems: list[Problem] = []
         self.numbered: bool | None = None  # as the first column has it
 
-    def days(self, role: str, *, future: bool = False) -> Days | None:
-        """Read the column of a role, [people]; None without one. Dates in the future are unknown unless allowed."""
+    def days(self, role: str, after: Days | None = None, *, future: bool = False) -> Days | None:
+        """Read the column of a role, [people]; None without one. Dates in the future are unknown unless allowed.
+
+        Of two readings one that is not before `after`, nor before the recruiter's, is likelier.
+        """
         if role not in self.listing.columns:
             return None
         name = self.listing.columns[role][0]
@@ -116,20 +137,47 @@ class _Columns:
             return np.full(len(texts), np.nan)
         if filled.any():
             self.numbered = numbered
-        days, unsure = read_days(texts)
+        days = day_numbers(texts) if numbered else self._decided(role, name, texts, after, future=future)
         unreadable = np.flatnonzero(np.isnan(days) & filled)
         values = {"value": texts, "first": FIRST_YEAR, "last": LAST_YEAR}
         self.problems += of_people(self.listing, "bad-date", unreadable, "problems.bad_date", name, **values)
-        if unsure:
-            fault = note("problems.unsure_dates", column=name, value=texts[filled].iloc[0])
-            self.problems.append(Problem("unsure-dates", None, "", fault, name))
         if numbered or future:
             return days
         with np.errstate(invalid="ignore"):
-            later = days >= (latest_date() - EPOCH).days + 1
+            later = days >= day_after_latest()
         ahead = np.flatnonzero(later)
         self.problems += of_people(self.listing, "future-date", ahead, "problems.future_date", name, value=texts)
         return np.where(later, np.nan, days)
+
+    def _decided(self, role: str, name: str, texts: pd.Series, after: Days | None, *, future: bool) -> Days:
+        """Decide between day first and month first, and say what was decided."""
+        recruiter = np.full_like(self.recruiter, NOBODY) if after is not None else self.recruiter
+        earliest = np.full(len(texts), np.nan) if after is None else np.floor(after)
+        latest = np.full(len(texts), np.inf if future else day_after_latest())
+        decided = decide(read_texts(texts), texts, recruiter, (earliest, latest))
+        self.month_first = decided.month_first if role == "date" else self.month_first
+        serial = np.flatnonzero(texts.str.fullmatch(r"[0-9]{5}(?:[.,][0-9]+)?").to_numpy() & np.isfinite(decided.days))
+        if len(serial):
+            values = {"value": texts[serial[0]], "n": len(serial), "date": date_text(decided.days[serial[0]])}
+            fault = note("problems.serial_dates", column=name, **values)
+            self.problems.append(Problem("unsure-dates", None, "", fault, name))
+        unsure = np.flatnonzero(np.isfinite(decided.others))
+        if not len(unsure):
+            return decided.days
+        if decided.whole:
+            order = note("problems.month_then_day") if decided.month_first else note("problems.day_then_month")
+            values = {"value": texts[unsure[0]], "n": len(unsure), "order": order}
+            self.problems.append(
+                Problem("unsure-dates", None, "", note("problems.unsure_dates", column=name, **values), name)
+            )
+            return decided.days
+        read, other = dates_as_text(decided.days, False), dates_as_text(decided.others, False)
+        messages = [
+            note("problems.unsure_date", column=name, value=texts[i], date=read[i], other=other[i]) for i in unsure
+        ]
+        mends = [(name, texts[i], read[i], decided.reasons[int(i)]) for i in unsure]
+        self.problems += each(self.listing, "unsure-dates", unsure, messages, name, mends)
+        return decided.days
 
 
 def _missing(listing: Listing, taken_part: Days | None) -> list[Problem]:
@@ -213,17 +261,52 @@ def _contradictions(
     ]
 
 
-def _long_after(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
-    """Find a single last date long after all others: the study would be seen on a day that is a typing error."""
+def _far_away(listing: Listing, taken: Days, numbered: bool) -> list[Problem]:
+    """Find a single date long after or before all others: the study would be seen on a day that is a typing error."""
     dated = np.flatnonzero(np.isfinite(taken))
     if len(dated) < 3:
         return []
-    before, last = dated[np.argsort(taken[dated], kind="stable")[-2:]]
-    gap = taken[last] - taken[before]
-    if gap <= _LONG_AFTER:
-        return []
-    date = date_text(taken[last], numbered)
-    return of_people(listing, "long-after", np.array([last]), "problems.long_after", date=date, days=float(gap))
+    order = dated[np.argsort(taken[dated], kind="stable")]
+    problems = []
+    late, early = ("long-after", "problems.long_after"), ("long-before", "problems.long_before")
+    for (kind, code), far, next_to in ((late, order[-1], order[-2]), (early, order[0], order[1])):
+        days = float(abs(taken[far] - taken[next_to]))
+        if days > _LONG_AFTER:
+            date = date_text(taken[far], numbered)
+            problems += of_people(listing, kind, np.array([far]), code, date=date, days=days)
+    return problems
+
+
+def _may_be_slip(problem: Problem, column: str) -> bool:
+    kinds = ("bad-date", "future-date", "long-after", "long-before", "before-recruiter")
+    return problem.kind in kinds and problem.column in ("", column)
+
+
+def _with_proposals(
+    listing: Listing, recruiter: NDArray[np.int64], taken: Days, problems: list[Problem], *, month_first: bool
+) -> list[Problem]:
+    """Propose the date that a single slip makes of a wrong one, if exactly one fits among the others'."""
+    name = listing.columns["date"][0]
+    texts = listing.people[name]
+    person_in = {int(row): person for person, row in enumerate(listing.rows)}
+    wrong = [p.row for p in problems if p.row is not None and _may_be_slip(p, name)]
+    sure = np.where(np.isin(listing.rows, wrong), np.nan, np.floor(taken))
+    if not np.isfinite(sure).any():
+        return problems
+    spans = np.full(len(taken), np.nanmin(sure)), np.full(len(taken), np.nanmax(sure))
+    earliest, latest = within(sure, recruiter, spans)
+
+    def mended(problem: Problem) -> Problem:
+        if problem.row is None or not _may_be_slip(problem, name):
+            return problem
+        person = person_in[problem.row]
+        day = likely_day(texts[person], earliest[person], latest[person], month_first=month_first)
+        if day is None:
+            return problem
+        offer = Proposal(problem.row, name, texts[person], date_text(day), note("mends.slip"))
+        return replace(problem, proposal=offer)
+
+    return [mended(problem) for problem in problems]
 
 
 def dates_as_text(values: Days, numbered: bool) -> pd.Series:

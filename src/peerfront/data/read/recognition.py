@@ -22,7 +22,8 @@ from peerfront.data.read.read_settings import AUTO, COUPONS, RECRUITER, Columns
 from peerfront.data.read.shaping import Shaped
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
-from peerfront.foundation.typed_values import read_days, read_numbers
+from peerfront.foundation.typed_dates import read_days
+from peerfront.foundation.typed_values import read_numbers
 
 
 def recognised(shaped: Shaped, source: str) -> tuple[Columns, tuple[Message, ...]]:
@@ -64,7 +65,7 @@ _MOST_ISSUED = 30  # coupons of one person; larger numbers are codes
 
 def _are_dates(values: pd.Series) -> bool:
     filled = values[values != ""]
-    return bool(len(filled)) and float(np.isfinite(read_days(filled)[0]).mean()) >= _MOSTLY
+    return bool(len(filled)) and float(np.isfinite(read_days(filled)).mean()) >= _MOSTLY
 
 
 def _are_sizes(values: pd.Series) -> bool:
