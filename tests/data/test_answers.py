@@ -112,6 +112,7 @@ def test_one_slip(typed: str, slip: bool) -> None:
         ([-1, 0, 1] * 10, set()),
         ([-2, -1, 0, 1, 2] * 5, set()),
         ([1, 2, 3, 4, 5, 6, 7] * 4 + [9, 9], set()),
+        ([1, 2, 3, 4, 5, 6, 7] * 9 + [9, 9], {9}),
         ([*range(0, 500, 7), 999], set()),  # one person, and not three times the next
         ([*range(1, 25), 77], set()),  # one person with a code that is less usual
         ([*range(1, 25), 77, 77], {77}),

@@ -13,7 +13,8 @@ from peerfront.foundation.pictures import new_figure, rendered
 from peerfront.foundation.shown import lose_nothing, visible, visible_message, visible_on_page
 from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised
 from peerfront.foundation.text_tables import read_table
-from peerfront.foundation.typed_values import read_days, read_numbers, typed_number
+from peerfront.foundation.typed_dates import read_days
+from peerfront.foundation.typed_values import read_numbers, typed_number
 from peerfront.words.notebook import html_of
 
 TYPED = st.text(max_size=12) | st.from_regex(r"'{0,3}[=+\-@\t\r\n]['=+\-@0-9a.]{0,4}", fullmatch=True)
@@ -99,7 +100,7 @@ def test_digits_of_any_script_are_read(text) -> None:
 
 def test_dates_in_digits_of_any_script() -> None:
     arabic = str.maketrans("0123456789", "".join(chr(0x0660 + n) for n in range(10)))
-    days, _ = read_days(pd.Series(["2024-05-31", "2024-05-31".translate(arabic), "2024\u201305\u201331"]))
+    days = read_days(pd.Series(["2024-05-31", "2024-05-31".translate(arabic), "2024\u201305\u201331"]))
     assert days.tolist() == [19874.0] * 3
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerfront.data.problems import Problem
 from peerfront.data.read.listing import Listing, Texts, each
 from peerfront.data.read.read_settings import CALENDAR_ROLES
-from peerfront.foundation.messages import Message, Remedy, first_of, note
+from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.typed_values import means_not_known, read_numbers, rough_number, unified
 
 MOST_KNOWN = 100_000
@@ -25,6 +25,7 @@ _CODES = {digit * ones for digit in (7, 8, 9) for ones in (1, 11, 111, 1_111, 11
 _SURE_CODES = {98, 99, 998, 999, 9_998, 9_999, 99_999}  # so usual that one person with it is enough
 _FEWEST_OTHERS = 8  # people with other numbers, without whom nothing stands apart
 _FEW, _GAP = 6, 3  # the highest of a few categories in numbers, and how far behind it 7, 8 and 9 stand apart
+_NOT_FEW = 5  # people with the highest of the other numbers
 _TIMES = 3.0  # a code more than so many times the next number stands apart
 _OFTEN, _RARELY = 10, 2  # people with an answer that others may have mistyped, and people with the mistyped one
 _SHORTEST, _MOST_ANSWERS = 4, 60  # letters of an answer, and answers of a column, among which typing errors are sought
@@ -141,7 +142,7 @@ class _Reader:
         found = [str(plain[i]) for i in places]
         self.not_known[name] = tuple(found)
         for i, text in zip(places, found, strict=True):
-            values = {"column": name, "value": text, "n": int(counts[i]), "missing": Remedy("missing", f"not {text}")}
+            values = {"column": name, "value": text, "n": int(counts[i])}
             self.problems.append(Problem("stands-apart", None, "", note("problems.stands_apart", **values), name))
         plain[places] = ""
 
@@ -197,7 +198,8 @@ def codes_apart(numbers: NDArray[np.float64], *, digits: bool = True) -> set[flo
 
     Negative codes do so if all others are at least 0. Others must be the highest numbers of the column: more than three
     times the next one; or, if several people have them, half the others' range away, or a tenth and more frequent than
-    the highest tenth of the others. 7, 8 and 9 stand apart from a few categories that are numbered up to 6.
+    the highest tenth of the others. 7, 8 and 9 stand apart from a few categories that are numbered up to 6, and behind
+    a gap in numbers without one.
     """
     values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
     low = values[values < 0]
@@ -220,8 +222,10 @@ def _stands_apart(code: float, has: int, others: NDArray[np.float64], n: NDArray
     top, span = float(others[-1]), float(others[-1] - others[0])
     gap = code - top
     if code < 10:
-        whole = bool((others == np.floor(others)).all())
-        return digits and whole and has > 1 and len(others) > 1 and top <= _FEW and gap >= _GAP
+        if has == 1 or len(others) == 1 or (others != np.floor(others)).any():
+            return False
+        each_number = len(others) == span + 1 and n[-1] >= _NOT_FEW  # then a number between would not be left out
+        return (digits and top <= _FEW and gap >= _GAP) or (each_number and gap > 1)
     if code > _TIMES * top and (has > 1 or code in _SURE_CODES):
         return True
     ahead = int(n[others >= top - 0.1 * span].sum())
