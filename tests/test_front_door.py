@@ -174,9 +174,9 @@ def test_the_same_orders_are_refused_everywhere(study, model, order, message) ->
 
 def test_a_misspelt_keyword_is_told_with_the_nearest_name(study, model) -> None:
     for use in (model.plan, model.forecast, lambda people, **asked: model.report(study, people, **asked)):
-        with pytest.raises(PeerfrontError, match="no limit of a plan called 'roundcap'. Did you mean 'round_cap'"):
+        with pytest.raises(PeerfrontError, match="no setting of PlanOrder called 'roundcap'. Did you mean 'round_cap'"):
             use(study.waiting, roundcap=3)
-    with pytest.raises(PeerfrontError, match="no setting of a fit called 'round'. Did you mean 'rounds'"):
+    with pytest.raises(PeerfrontError, match="no setting of FitSettings called 'round'. Did you mean 'rounds'"):
         pf.fit(study, budget=20, round=2)
 
 

@@ -17,8 +17,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked_class
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, named_luck
-from peerfront.foundation.settings import checked_discount
+from peerfront.foundation.settings import MOST_SEED, at_least, checked_discount, optional
 from peerfront.problem import Allocation, Episodes, Rules, State, World, check_feasible
 from peerfront.simulation.catalog import make_world
 
@@ -33,6 +35,7 @@ class Observation(TypedDict):
     rounds_left: NDArray[np.int64]  # [1]
 
 
+@checked_class
 class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
     """Actions 0 .. places - 1 give the person there a coupon; the last action closes the round.
 
@@ -78,8 +81,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
     @property
     def policy_luck(self) -> Luck:
         """The luck the episode runner would give a policy here."""
-        assert self._episodes is not None, "reset the environment first"
-        return self._episodes.policy_lucks()[0]
+        return self._begun().policy_lucks()[0]
 
     @staticmethod
     def episode_luck(seed: int) -> Luck:
@@ -89,6 +91,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
+        seed = optional(at_least(0, MOST_SEED))("seed", seed)
         super().reset(seed=seed)
         number = int(self.np_random.integers(2**32)) if seed is None else seed
         self._episodes = Episodes(self.world, self.rules, self.episode_luck(number))
@@ -96,7 +99,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         return self._observation(), self._info(refused=False)
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        assert self._episodes is not None, "reset the environment first"
+        self._begun()
         allowed = bool(self.action_space.contains(action)) and bool(self._mask()[int(action)])
         reward = 0.0
         if allowed and int(action) == self.close_round:
@@ -105,18 +108,21 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
             self._coupons[int(action)] += 1
         return self._observation(), reward, self._state is None, False, self._info(refused=not allowed)
 
+    def _begun(self) -> Episodes:
+        if self._episodes is None:
+            raise SettingError("environment.not_begun")
+        return self._episodes
+
     def _refer(self) -> float:
-        assert self._episodes is not None
         assert self._state is not None
         allocation = Allocation(self._coupons[: len(self._state.frontier)].copy())
         check_feasible(allocation, self._state, "the agent")
-        played = self._episodes.step([allocation])
+        played = self._begun().step([allocation])
         self._begin_round()
         return float(played.referrals.recruits.sum() * self.discount**played.number)
 
     def _begin_round(self) -> None:
-        assert self._episodes is not None
-        states = self._episodes.states()
+        states = self._begun().states()
         self._state = states[0] if states else None
         self._coupons[:] = 0
 

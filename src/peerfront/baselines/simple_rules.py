@@ -20,6 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, positive, proportion
@@ -43,6 +44,7 @@ class Constant:
     def name(self) -> str:
         return f"constant:coupons={self.coupons}"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         n_people = len(state.frontier)
         spend = min(n_people * min(self.coupons, state.most_per_person), state.spendable)
@@ -82,6 +84,7 @@ class WhileTheyLast:
         """Whether everybody gets the same number."""
         return max(self.chances) == 1.0
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         drawn = luck.uniforms("number of coupons", len(state.frontier))[0]
         wanted = np.searchsorted(np.cumsum(self.chances[:-1]), drawn, side="right")
@@ -99,6 +102,7 @@ class RandomSplit:
 
     name: str = "random_split"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         n_people = len(state.frontier)
         uniforms = luck.uniforms("random split", 1 + state.spendable)[0]
@@ -167,6 +171,7 @@ class Threshold:
     def name(self) -> str:
         return f"threshold:cutoff={self.cutoff:g},at_least={self.at_least}"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
@@ -202,6 +207,7 @@ class Evenly:
     def name(self) -> str:
         return f"evenly:pace={self.pace:g}"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
@@ -225,6 +231,7 @@ class AllAtLast:
     def name(self) -> str:
         return f"{self.rule.name}, all at last"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

@@ -27,6 +27,7 @@ from peerfront.data.read.sheets import holds_sheets, sheet_of
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import still_open
 from peerfront.data.study_schema import StudySchema
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import Lines, Message, Remedy, first_of, note
@@ -118,6 +119,7 @@ def format_by_beginning(text: str) -> str:
 _SHOWN_OF_CIRCLE = 8
 
 
+@checked
 def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = None) -> Study:
     """Read and check a study: a file of any known format, or a pandas table, which is read as its CSV file would be.
 
@@ -218,6 +220,7 @@ LEFT_COLUMN = "acquaintances left"
 """The column of acquaintances who have not taken part, however it is written (`Acquaintances_Left`)."""
 
 
+@checked
 def read_frontier(
     file: Path | str | pd.DataFrame,
     schema: StudySchema,

@@ -13,6 +13,7 @@ from peerfront.data.columns.column_findings import is_sensitive
 from peerfront.data.columns.column_names import MEANING
 from peerfront.data.read.read_settings import PRESETS, ROLES, ReadSettings
 from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.files import file_bytes
 from peerfront.foundation.messages import Message, note
@@ -122,6 +123,7 @@ def _comment(text: object) -> str:
     return re.sub(r"[\x00-\x1f\x7f]", " ", str(text))
 
 
+@checked
 def read_schema(path: Path | str) -> StudySchema:
     """Read a schema file, which a person may have edited; errors name the line of the field.
 

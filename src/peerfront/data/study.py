@@ -20,6 +20,7 @@ from peerfront.data.problems import ERROR, Problem
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
 from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
+from peerfront.foundation.checked_calls import checked_class
 from peerfront.foundation.messages import Message
 from peerfront.foundation.recruitment_trees import NOBODY as NOBODY
 from peerfront.foundation.recruitment_trees import Trees
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)
 class Study:
     """A checked study, as `read_study` makes it; one entry per person in every array.

@@ -30,6 +30,7 @@ from peerfront.experiments.comparison import (
     tasks,
 )
 from peerfront.experiments.results import Results
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import MissingExtra, SettingError
 from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Progress, note, silent
@@ -147,6 +148,7 @@ def _start_ray(workers: Workers, count: int) -> None:
     register_ray()
 
 
+@checked
 def compare(
     worlds: Sequence[str] = ("icpsr22140",),
     policies: Sequence[str] = ("random_split", "constant", "threshold", "population_dp"),
@@ -211,7 +213,7 @@ def run_comparison(
     comparison.check_worlds()
     team, tell = workers or Workers(), progress or silent
     if folder is None:
-        return Results.of(comparison, _played(comparison, team, tell, []))
+        return Results.of(comparison, list(_played(comparison, team, tell, [])))
     from peerfront.experiments.result_folder import ResultFolder, write_outputs
 
     kept = ResultFolder(folder, comparison)
@@ -223,7 +225,7 @@ def run_comparison(
                 kept.begin(overwrite=overwrite)
             kept.save(result)
 
-        results = Results.of(comparison, _played(comparison, team, tell, finished, keep))
+        results = Results.of(comparison, list(_played(comparison, team, tell, finished, keep)))
         write_outputs(results, folder, against)
     return results
 

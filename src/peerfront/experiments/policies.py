@@ -24,6 +24,7 @@ from peerfront.baselines.simple_rules import (
     threshold_rules,
     tune_threshold,
 )
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Measured, Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
@@ -106,6 +107,7 @@ class PolicyEntry:
         return Discounts.IGNORED if self.ignored_with in dict(spec.options) else self.usual_discounts
 
 
+@checked
 def make_policy(
     spec: Spec | str, world: World | str, rules: Rules | None = None, discount: float = 0.9, seed: int = 0
 ) -> Policy:
@@ -288,6 +290,7 @@ class Renamed:
     policy: Policy
     name: str
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return ask(self.policy, state, luck)
 

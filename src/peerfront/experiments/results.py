@@ -5,7 +5,7 @@ other, so the draws are the sample: the standard error comes from the spread of 
 Student's t with (draws - 1) degrees of freedom.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import import_module
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, tasks
+from peerfront.foundation.checked_calls import checked_class
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.settings import Spec, one_of
 from peerfront.problem import Ending, Trajectories
@@ -39,6 +41,7 @@ class Run:
     learning: NDArray[np.float64] | None = None  # [training episodes], what it earned while it learned by playing
 
 
+@checked_class
 @dataclass(frozen=True)
 class Results:
     """All runs of a comparison, in the order of its settings.
@@ -68,8 +71,10 @@ class Results:
         return tuple(_label(policy) for policy in self.comparison.policies)
 
     @classmethod
-    def of(cls, comparison: Comparison, finished: Iterable[TaskResult]) -> "Results":
+    def of(cls, comparison: Comparison, finished: Sequence[TaskResult]) -> "Results":
         by_task = {result.task: result for result in finished}
+        if missing := [task for task in tasks(comparison) if task not in by_task]:
+            raise SettingError("comparison.unfinished", n=len(missing))
         runs, bounds = [], []
         for task in tasks(comparison):
             result = by_task[task]

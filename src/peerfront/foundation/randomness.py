@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import SettingError
 
 Keys = NDArray[np.uint64]
@@ -53,6 +54,7 @@ def fold(keys: Keys, ordinals: NDArray[np.integer]) -> Keys:
     return _mix(_mix(keys ^ _ROOT) + steps)
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Luck:
     """What chance has in store for each of some people (or episodes): row i belongs to `keys[i]`."""
@@ -93,6 +95,7 @@ class Luck:
         return np.random.Generator(np.random.Philox(key=[*(int(key) for key in self.keys[:1]), named_key(purpose)]))
 
 
+@checked
 def named_luck(names: tuple[str | int, ...], size: int) -> Luck:
     """The luck of members 0 .. size - 1 of what the names stand for, for example the episodes of a comparison.
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ NumberRule = Callable[[Any, Any], float]
 _NUMBERS = (int, float, np.integer, np.floating)
 MOST = 10**9
 """The largest whole number of anything: people, coupons, rounds. Settings with a tighter limit say so."""
+_MOST_SHOWN = 60  # characters of a value in a message
 MOST_SEED = 10**18 - 1
 """The largest number that names luck."""
 
@@ -78,8 +80,8 @@ def number_that(fits: Callable[[Any], bool], allowed: Message) -> NumberRule:
     """Rule: a number that fits; `allowed` describes it in messages."""
 
     def check(name: Name, value: Any) -> float:
-        if not _is_finite(value) or not fits(value):
-            raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
+        if not is_finite(value) or not fits(value):
+            raise SettingError("settings.wrong", name=name, allowed=allowed, value=readable(value))
         return float(value)
 
     return check
@@ -127,7 +129,7 @@ def number_pair(name: Name, value: Any) -> tuple[float, float]:
     """Rule: two numbers."""
     numbers = _several(name, value)
     if len(numbers) != 2:
-        raise SettingError("settings.no_pair", name=name, value=value)
+        raise SettingError("settings.no_pair", name=name, value=readable(value))
     any_number = number_that(lambda v: True, note("settings.number"))
     return any_number(_each(name), numbers[0]), any_number(_each(name), numbers[1])
 
@@ -135,21 +137,21 @@ def number_pair(name: Name, value: Any) -> tuple[float, float]:
 def truth(name: Name, value: Any) -> bool:
     """Rule: True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise SettingError("settings.no_truth", name=name, value=value)
+        raise SettingError("settings.no_truth", name=name, value=readable(value))
     return bool(value)
 
 
 def text(name: Name, value: Any) -> str:
     """Rule: a text, which may be empty."""
     if not isinstance(value, str):
-        raise SettingError("settings.no_text", name=name, value=value)
+        raise SettingError("settings.no_text", name=name, value=readable(value))
     return str(value)
 
 
 def text_list(name: Name, value: Any) -> tuple[str, ...]:
     """Rule: texts, none at all included."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError("settings.no_texts", name=name, value=value)
+    if not _is_list(value):
+        raise SettingError("settings.no_texts", name=name, value=readable(value))
     return tuple(text(_each(name), each) for each in value)
 
 
@@ -164,26 +166,26 @@ def discount_factor(name: Name, value: Any) -> float:
 def whole_number(name: Name, value: Any, at_least: int, at_most: int | None = None) -> int:
     """Return `value` as an int, or raise an error that says what was found and what is allowed."""
     largest = MOST if at_most is None else at_most
-    whole = _is_finite(value) and value == int(value)
+    whole = is_finite(value) and value == int(value)
     if whole and at_least <= value <= largest:
         return int(value)
     if whole and value > largest:
         allowed = note("settings.whole_between", low=at_least, high=largest)
     else:
         allowed = note("settings.at_least", low=at_least)
-    raise SettingError("settings.wrong", name=name, allowed=allowed, value=_readable(value))
+    raise SettingError("settings.wrong", name=name, allowed=allowed, value=readable(value))
 
 
 def checked_discount(value: Any) -> float:
     """Return a discount factor in (0, 1], or raise an error."""
     if isinstance(value, bool) or not isinstance(value, _NUMBERS) or not 0.0 < value <= 1.0:
-        raise SettingError("settings.discount", value=value)
+        raise SettingError("settings.discount", value=readable(value))
     return float(value)
 
 
 def calendar_day(name: Name, value: Any) -> date:
     """Return a day that was typed as year-month-day, or raise an error."""
-    if isinstance(value, date):
+    if isinstance(value, date) and value == value:  # not so of pandas' NaT
         return value
     text = str(value).strip()
     try:
@@ -203,7 +205,7 @@ def one_of(kind: Name, value: Any, allowed: Iterable[str]) -> str:
     """Return a known name, or raise an error that suggests one."""
     names = tuple(allowed)
     if not isinstance(value, str) or value not in names:
-        raise UnknownName(kind, str(value), names)
+        raise UnknownName(kind, value if isinstance(value, str) else str(readable(value)), names)
     return value
 
 
@@ -211,7 +213,7 @@ def _each(name: Name) -> Message:
     return note("settings.each", name=name)
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     """Tell whether a value is a number that a float can hold: Python's whole numbers can be larger."""
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return False
@@ -221,18 +223,25 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _readable(value: Any) -> str | Message:
-    """A value for a message: numbers shortly, whole numbers of thousands of digits by their length."""
+def readable(value: Any) -> str | Message:
+    """A value for a message: numbers and texts shortly, whole numbers of thousands of digits by their length."""
     if isinstance(value, float | np.floating):
         return f"{value:g}"
     if isinstance(value, int | np.integer) and abs(int(value)) >= 10**18:
         return note("settings.huge", digits=int(abs(int(value)).bit_length() * math.log10(2)) + 1)
-    return repr(value)
+    if value is None or isinstance(value, str | bytes | int | np.integer | Path):
+        shown = repr(str(value) if isinstance(value, Path) else value)
+        return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
+    return note("types.object", name=value.__name__ if isinstance(value, type) else type(value).__name__)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) > 0
 
 
 def _several(name: Name, value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise SettingError("settings.no_list", name=name, value=value)
+    if not _is_list(value):
+        raise SettingError("settings.no_list", name=name, value=readable(value))
     return tuple(value)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
@@ -140,6 +141,7 @@ class ExplorationMixture:
     def name(self) -> str:
         return f"{self.main.name}, exploring"
 
+    @checked
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

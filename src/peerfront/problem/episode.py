@@ -12,6 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck
@@ -30,6 +31,7 @@ class Ending(IntEnum):
     HORIZON = 3  # the last round is over
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Trajectories:
     """What happened, round by round; zeros after the end of an episode."""
@@ -170,6 +172,7 @@ def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> 
     return allocations
 
 
+@checked
 def rollout(
     world: World,
     policy: Policy,

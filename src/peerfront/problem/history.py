@@ -5,11 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked_class
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import note
 
 
+@checked_class
 @dataclass(frozen=True)
 class History:
     """Censored triples (x, k, y) and parent-child pairs (Section 3.1), checked on the way in.
@@ -74,6 +76,9 @@ class History:
 
     def part(self, triples: NDArray[np.int64], pairs: NDArray[np.int64]) -> "History":
         """Some of the triples and some of the pairs, by their row numbers."""
+        for rows, of in ((triples, self.coupons), (pairs, self.parents)):
+            if len(rows) and not -len(of) <= rows.min() <= rows.max() < len(of):
+                raise SettingError("history.no_such_row", rows=len(of))
         return History(
             self.schema,
             self.referrers[triples],

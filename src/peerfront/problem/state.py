@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked_class, checked_settings
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.messages import Remedy, note
@@ -39,6 +40,7 @@ MOST_SIDE_BY_SIDE = {"rounds": 50_000_000, "people": 20_000_000, "coupons": 20_0
 _TOO_MANY = {"rounds": "study_size.rounds", "people": "study_size.people", "coupons": "study_size.coupons"}
 
 
+@checked_settings
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one study. The defaults are the paper's (Section 5.3): 100 coupons, 10 people, 50 rounds.
@@ -85,6 +87,7 @@ def check_caps(*caps: int | None) -> None:
         raise SettingError("study_size.for_one_person", coupons=each, most=MOST_EACH, limit=Remedy("max_per_person"))
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """The people who may refer this round, F = {x_1, ..., x_n}: a multiset, since two people may share a row.
@@ -114,6 +117,7 @@ class Frontier:
         return cls(np.arange(len(covariates)), covariates)
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class State:
     """The state (r, F) of the paper, with the round and the rules that limit what may be done.
@@ -157,6 +161,7 @@ class State:
         return min(self.spendable_by_round, self.rules.max_per_person * len(self.frontier))
 
 
+@checked_class
 @dataclass(frozen=True, slots=True)
 class Allocation:
     """How many coupons each person on the frontier gets, in the frontier's order.
@@ -165,10 +170,10 @@ class Allocation:
     3
     """
 
-    coupons: NDArray[np.int64]  # [people]
+    coupons: NDArray[Any]  # [people], whole numbers: `check_feasible` refuses others, and names the policy
 
     @classmethod
-    def of(cls, coupons: Sequence[int] | NDArray[np.integer]) -> "Allocation":
+    def of(cls, coupons: Sequence[float] | NDArray[Any]) -> "Allocation":
         array = np.asarray(coupons)
         # Fractions are left as they are, for `check_feasible` to refuse: rounding them would hide a policy's mistake.
         return cls(array.astype(np.int64) if array.dtype.kind in "iu" else array)

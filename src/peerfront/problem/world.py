@@ -11,9 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked_class
 from peerfront.foundation.covariates import Codes, Schema
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold
+from peerfront.foundation.settings import whole_number
 from peerfront.problem.response import ResponseModel
+from peerfront.problem.state import MOST_PEOPLE
 
 
 class OffspringModel(Protocol):
@@ -94,12 +98,19 @@ class World(Protocol):
         ...
 
 
+def check_numbers(crowd: Crowd, numbers: NDArray[np.int64]) -> None:
+    """Refuse anything but one number of coupons or recruits for each person."""
+    if numbers.shape != (len(crowd),) or (numbers < 0).any():
+        raise SettingError("crowd.other_numbers", people=len(crowd), shape=str(numbers.shape))
+
+
 class SeedModel(Protocol):
     """Where first recruits come from: one person for each row of luck."""
 
     def sample(self, luck: Luck) -> Codes: ...
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class BranchingWorld:
     """A response model and an offspring model, and independent referrals: the world of the paper, true or learned.
@@ -119,16 +130,19 @@ class BranchingWorld:
         return self.seed_model.sample(luck)
 
     def seeds(self, episodes: Luck, people: int) -> Crowd:
+        people = whole_number("people", people, 0, MOST_PEOPLE)
         episode = np.repeat(np.arange(len(episodes)), people)
         ordinals = np.tile(np.arange(people), len(episodes))
         keys = fold(episodes.keys[episode], ordinals)
         return Crowd(episode, keys, self.population(Luck(keys)))
 
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
+        check_numbers(crowd, coupons)
         return self.brought(crowd, self.response.sample(crowd.covariates, coupons, crowd.luck))
 
     def brought(self, crowd: Crowd, recruits: NDArray[np.int64]) -> Referrals:
         """The people that come if person i brings `recruits[i]`."""
+        check_numbers(crowd, recruits)
         parent = np.repeat(np.arange(len(crowd)), recruits)
         first_child = np.cumsum(recruits) - recruits
         ordinals = np.arange(len(parent)) - first_child[parent]

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import Option, Spec
@@ -34,6 +35,7 @@ class WorldEntry:
         return note(f"world_description.{self.name}")
 
 
+@checked
 def make_world(spec: Spec | str, draw: int = 0) -> World:
     """Make a simulated world by name, with its settings after a colon; `peerfront worlds` lists them.
 

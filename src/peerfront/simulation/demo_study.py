@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.covariates import Codes, Field, Schema, uniform_codes
 from peerfront.foundation.files import write_csv
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
@@ -86,6 +87,7 @@ def demo_world(mean_recruits: float = _MEAN_RECRUITS) -> BranchingWorld:
     )
 
 
+@checked
 def demo_study(people: int = 500, seed: int = 0) -> DemoStudy:
     """Make up a study of about this number of people. The same seed gives the same study.
 

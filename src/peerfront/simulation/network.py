@@ -16,12 +16,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator
 from peerfront.foundation.settings import mean_rate, spread, whole_number
 from peerfront.problem import BinomialResponse, Crowd, Policy, Referrals, ResponseModel, Round, Rules, rollout
+from peerfront.problem.world import check_numbers
 from peerfront.simulation.coupon_stories import PAPER, CouponStory
 from peerfront.simulation.icpsr22140 import calibrated
 from peerfront.simulation.society import BANDS, NETWORK_SIZE, Society
@@ -133,11 +135,13 @@ class NetworkWorld:
     def schema(self) -> Schema:
         return self.society.schema
 
+    @checked
     def population(self, luck: Luck) -> Codes:
         return self.society.covariates[(luck.uniform("seed") * len(self.society)).astype(np.int64)]
 
+    @checked
     def seeds(self, episodes: Luck, people: int) -> Crowd:
-        if people > len(self.society):
+        if not 0 <= people <= len(self.society):
             raise SettingError("network_world.too_few_people", wanted=people, people=len(self.society))
         order = np.argsort(episodes.uniforms("seeds", len(self.society)), axis=1)[:, :people]
         recruited = np.zeros((len(episodes), len(self.society)), dtype=bool)
@@ -145,8 +149,11 @@ class NetworkWorld:
         episode = np.repeat(np.arange(len(episodes)), people)
         return self._crowd(episode, order.reshape(-1), _Memory(recruited, episodes.keys))
 
+    @checked
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
-        assert crowd.members is not None, "a crowd of a network world knows its members"
+        check_numbers(crowd, coupons)
+        if crowd.members is None or not isinstance(crowd.memory, _Memory):
+            raise SettingError("crowd.of_another_world")
         memory: _Memory = crowd.memory
         recruited = memory.recruited.copy()
         wanted = self.response.wanted(crowd.covariates, coupons, crowd.luck)

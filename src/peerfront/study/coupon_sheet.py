@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.bounds.certificate import Certificate
+from peerfront.foundation.checked_calls import checked_class, checked_settings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import check_output, write_bytes, write_csv
 from peerfront.foundation.messages import Message, Readable
@@ -37,6 +38,7 @@ LONGEST_STUDY = 120
 """Characters of a study's name."""
 
 
+@checked_settings
 @dataclass(frozen=True)
 class Heading:
     """The heading of a sheet or a report. Empty parts are left out, or left blank to be filled in by hand.
@@ -76,6 +78,7 @@ def _name(name: str, value: Any) -> str:
     return text
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)
 class CouponSheet(Readable):
     """Who gets how many coupons this round, why, and how good that is; returned by `Model.plan`.

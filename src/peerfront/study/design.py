@@ -7,7 +7,7 @@ applied to each study, and compared with the truth.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import pandas as pd
 
 from peerfront.estimates.estimating import estimate_outcome
 from peerfront.estimates.sample import UNKNOWN, Ints, Outcome, Sample
+from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.files import write_text
 from peerfront.foundation.machine import one_thread
 from peerfront.foundation.messages import DONE, Progress, Readable, note, part_of, printed, silent
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _FEWEST_RECRUITS = 20  # fewest from which anything is estimated
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)
 class Design(Readable):
     """What each rule for coupons brings and costs; returned by `design`.
@@ -91,6 +93,7 @@ class Design(Readable):
         return figure
 
 
+@checked
 def design(
     model: Model | Path | str | None = None,
     settings: DesignSettings | None = None,
@@ -107,7 +110,7 @@ def design(
     >>> print(result.lines()[0])
     3 each: ... recruits...
     """
-    settings = DesignSettings(**fields) if settings is None else settings
+    settings = DesignSettings(**fields) if settings is None else replace(settings, **fields)
     fitted = load(model) if isinstance(model, Path | str) else model
     shown = (printed if progress else silent) if isinstance(progress, bool) else progress
     parts = list(design_parts(fitted, settings, shown))

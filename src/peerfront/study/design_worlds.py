@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import WhileTheyLast
+from peerfront.foundation.checked_calls import checked_settings
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Progress, Remedy, note
@@ -55,6 +56,7 @@ from peerfront.study.rivals import by_rounds, usual_rivals
 from peerfront.study.study_sample import MOST_STRATA
 
 
+@checked_settings
 @dataclass(frozen=True)
 class DesignSettings:
     """What is assumed about the population, how many coupons there are, and how often a study is simulated.
@@ -112,7 +114,7 @@ class DesignSettings:
             seeds=one_or_more,
             rounds=at_least(1, 104),
             strata=optional(text_list),
-            randomise=lambda name, value: several(up_to(0.5))(name, value) if len(value) else (),
+            randomise=several(up_to(0.5), if_empty=None),
             repetitions=at_least(2, 100_000),
             bootstraps=at_least(2, 100_000),
             effort=up_to(10.0),

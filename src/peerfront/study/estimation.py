@@ -20,6 +20,7 @@ from peerfront.estimates.estimating import (
 )
 from peerfront.estimates.sample import BOOTSTRAPS, NEIGHBOURHOOD
 from peerfront.estimates.sample_diagnostics import Diagnostics, diagnosed
+from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Readable, Remedy, note
 from peerfront.foundation.settings import one_of, seed_number, whole_number
@@ -34,6 +35,7 @@ Recorded = Path | str | pd.DataFrame | Sequence[Path | str | pd.DataFrame]
 """Files (or tables) that hold decisions about people."""
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)
 class Estimates(Readable):
     """Estimates of one or more outcomes of a study; returned by `estimate`.
@@ -80,6 +82,7 @@ class Estimates(Readable):
         return figures
 
 
+@checked
 def estimate(
     study: Study | Path | str | pd.DataFrame,
     outcome: str | Sequence[str],

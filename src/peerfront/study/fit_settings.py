@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from peerfront.foundation.checked_calls import checked_settings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
 from peerfront.foundation.settings import (
@@ -32,6 +33,7 @@ USUAL_MOST = 3
 _USUAL_SIZE = 250.0  # with more people and coupons, fewer episodes are simulated
 
 
+@checked_settings
 @dataclass(frozen=True)
 class FitSettings:
     """What the planner is prepared for, and how it is learned: the keywords of `peerfront.fit`.

@@ -1,7 +1,7 @@
 """A model of a study: one object that plans, forecasts, reports, and is saved and loaded."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -13,8 +13,9 @@ from peerfront.data.reading import read_frontier
 from peerfront.data.schema_file import parse_schema, read_schema
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema
-from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Progress, Readable, note, printed, silent
+from peerfront.foundation.checked_calls import checked, checked_class
+from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.messages import Progress, Readable, note, printed, silent
 from peerfront.foundation.settings import whole_number
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit, load_fit
@@ -47,6 +48,7 @@ class FitSummary(Readable):
     fit: Fit
 
 
+@checked_class
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """How the people of a study refer, and a planner that uses it. `fit` makes a model, `load` reads a saved one.
@@ -226,7 +228,6 @@ class Model:
         return read_frontier(people, self.schema, sheet=sheet, left_column=left_column)
 
     def _order(self, budget: float | PlanOrder | None, limits: dict[str, Any]) -> PlanOrder:
-        _check_names(note("library.limit"), limits, PlanOrder)
         if isinstance(budget, PlanOrder):
             return replace(budget, **limits)
         left = self.fit.rules.budget if budget is None else budget
@@ -240,6 +241,7 @@ class Model:
         return self.summary._repr_html_()
 
 
+@checked
 def fit(
     study: Study,
     schema: "StudySchema | Guess | Path | str | None" = None,
@@ -271,7 +273,6 @@ def fit(
     from peerfront.study.fit_settings import FitSettings
     from peerfront.study.fitting import fit_study
 
-    _check_names(note("library.setting"), others, FitSettings)
     settings = FitSettings(**others) if settings is None else replace(settings, **others)
     columns = schema.schema if isinstance(schema, Guess) else schema
     if columns is None:
@@ -285,14 +286,7 @@ def fit(
     return Model(fit_study(study, allowed.schema, settings, _shown(progress), allowed, earlier, helping, planned))
 
 
-def _check_names(kind: Message, given: Mapping[str, object], settings: type) -> None:
-    """Refuse a misspelt keyword with the nearest name that exists."""
-    names = [field.name for field in fields(settings)]
-    for name in given:
-        if name not in names:
-            raise UnknownName(kind, name, names)
-
-
+@checked
 def load(folder: Path | str) -> Model:
     """Read and fully check a saved model; it plans exactly as the saved one did.
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from peerfront.foundation.checked_calls import checked_settings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note, warning
 from peerfront.foundation.settings import (
@@ -33,6 +34,7 @@ RESPONSES = (AVERAGE, BELIEF, "capacity", "per_coupon", "motivate")
 _MOST_SIMULATED = 50_000  # people waiting at once; learning a value for more would take hours
 
 
+@checked_settings
 @dataclass(frozen=True)
 class PlanOrder:
     """Coupons that are left, and limits for giving them out. None stands for the limit of the fitted model.
@@ -133,7 +135,11 @@ class PlanOrder:
 
 def _auto_or_share(name: str, value: Any) -> float | str | None:
     """Rule: "auto", a share from 0 to 1, or None."""
-    return value if value is None or value == AUTO else proportion(f"{name} (a share of the people)", value)
+    return (
+        value
+        if value is None or (isinstance(value, str) and value == AUTO)
+        else proportion(f"{name} (a share of the people)", value)
+    )
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.baselines.simple_rules import Constant
+from peerfront.foundation.checked_calls import checked_class
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Progress, Readable, Remedy, Severity, note, silent
 from peerfront.foundation.randomness import Luck, named_luck
@@ -116,6 +117,7 @@ class Choice:
     """Plans of the days after today."""
 
 
+@checked_class
 @dataclass(frozen=True, eq=False)
 class Outlook(Readable):
     """What to expect under the plan and under simple rules; returned by `Model.forecast`.

@@ -13,6 +13,7 @@ from peerfront.data.columns.column_findings import Against, column_findings
 from peerfront.data.read.read_settings import ANSWER_ROLES, APP, RDSAT, ReadSettings
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.covariates import categories_in
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.stored import FEWEST
@@ -34,6 +35,7 @@ class Guess:
     """By the name of the column."""
 
 
+@checked
 def guess_schema(study: Study) -> Guess:
     """Guess which columns tell people apart, and how; a person can edit the result.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from peerfront.foundation.checked_calls import checked_settings
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.settings import (
@@ -15,6 +16,7 @@ from peerfront.foundation.settings import (
     check_fields,
     one_of,
     optional,
+    readable,
     text,
     text_list,
     truth,
@@ -55,6 +57,7 @@ _KNOWN = "not "
 _NONE = "none"
 
 
+@checked_settings
 @dataclass(frozen=True)
 class ReadSettings:
     """How a file is read, where guessing is not enough.
@@ -132,7 +135,7 @@ class ReadSettings:
 def _column_roles(name: Name, value: Any) -> Columns:
     """Rule: a tuple of columns for each role."""
     if not isinstance(value, Mapping):
-        raise SettingError("reading.columns_by_role", name=name, value=value)
+        raise SettingError("reading.columns_by_role", name=name, value=readable(value))
     for role in value:
         one_of(note("reading.role"), role, ROLES)
     return {role: text_list(note("reading.columns_for", name=name, role=role), names) for role, names in value.items()}
@@ -142,7 +145,7 @@ def _open_rule(name: Name, value: Any) -> str:
     """Rule: `auto`, `none`, `last-wave`, or a number of days."""
     if not isinstance(value, str) or (value not in (BY_DATES, _NONE, _LAST_WAVE) and _days(value) is None):
         rules = {"by_dates": BY_DATES, "none": _NONE, "last_wave": _LAST_WAVE, "most": _MOST_OPEN_DAYS}
-        raise SettingError("reading.open_rule", name=name, value=value, **rules)
+        raise SettingError("reading.open_rule", name=name, value=readable(value), **rules)
     return value
 
 
