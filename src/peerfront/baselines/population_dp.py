@@ -21,7 +21,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerfront.baselines.simple_rules import most_likely_used
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.counts import poisson_survival
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
@@ -40,7 +40,7 @@ class PopulationDP:
     values: NDArray[np.float64]  # [budget + 1, size + 1], U(r, n)
     name: str = "population_dp"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         budget = state.remaining_budget
         if budget >= len(self.values):

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import huber_loss
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
 from peerfront.foundation.networks import gradient_steps
@@ -163,7 +163,7 @@ class QPolicy:
     name: str
     learning_returns: Array | None = None  # [episodes], what it earned while it learned
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

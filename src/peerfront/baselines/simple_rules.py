@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import at_least, check_fields, positive, proportion
@@ -44,7 +44,7 @@ class Constant:
     def name(self) -> str:
         return f"constant:coupons={self.coupons}"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         n_people = len(state.frontier)
         spend = min(n_people * min(self.coupons, state.most_per_person), state.spendable)
@@ -84,7 +84,7 @@ class WhileTheyLast:
         """Whether everybody gets the same number."""
         return max(self.chances) == 1.0
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         drawn = luck.uniforms("number of coupons", len(state.frontier))[0]
         wanted = np.searchsorted(np.cumsum(self.chances[:-1]), drawn, side="right")
@@ -102,7 +102,7 @@ class RandomSplit:
 
     name: str = "random_split"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         n_people = len(state.frontier)
         uniforms = luck.uniforms("random split", 1 + state.spendable)[0]
@@ -171,7 +171,7 @@ class Threshold:
     def name(self) -> str:
         return f"threshold:cutoff={self.cutoff:g},at_least={self.at_least}"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
@@ -207,7 +207,7 @@ class Evenly:
     def name(self) -> str:
         return f"evenly:pace={self.pace:g}"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 
@@ -231,7 +231,7 @@ class AllAtLast:
     def name(self) -> str:
         return f"{self.rule.name}, all at last"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from peerfront.bounds.clairvoyant import Estimate
 from peerfront.bounds.price_index import Array, Chances, PriceIndex, chances_that_matter
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes, Kinds, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
@@ -258,7 +258,7 @@ class PriceIndexPolicy:
     index: PriceIndex
     name: str = "price_index"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

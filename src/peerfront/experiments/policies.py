@@ -24,7 +24,7 @@ from peerfront.baselines.simple_rules import (
     threshold_rules,
     tune_threshold,
 )
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked, checked_late
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Measured, Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
@@ -290,7 +290,7 @@ class Renamed:
     policy: Policy
     name: str
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return ask(self.policy, state, luck)
 

@@ -1,9 +1,10 @@
 """Checked calls: what users of the library hand over is held to the types that a function's signature states.
 
-`checked` is put on a public function, `checked_class` on a public class, for its constructor and its public methods.
-They refuse values of other types, unknown names (with the nearest one that exists), and missing or too many arguments,
-and say what was found and what is allowed. Numbers must be finite, whole ones of at most 18 digits; what else a value
-must fulfil is for the function to say. Signatures, docstrings and types stay as they are.
+`checked` is put on a public function, `checked_class` on a public class, for its constructor and its public methods;
+the late ones cost nothing as long as all is well. They refuse values of other types, unknown names (with the nearest
+one that exists), and missing or too many arguments, and say what was found and what is allowed. Numbers must be finite,
+whole ones of at most 18 digits; what else a value must fulfil is for the function to say. Signatures, docstrings and
+types stay as they are.
 """
 
 import inspect
@@ -38,8 +39,8 @@ _PLAIN: dict[Any, str] = {
 }  # fmt: skip
 
 
-def checked(function: Callable[P, R], *, has_rules: bool = False) -> Callable[P, R]:
-    """Refuse what a function's signature does not allow; one that has rules of its own, which say more, goes first."""
+def checked(function: Callable[P, R], *, late: bool = False) -> Callable[P, R]:
+    """Refuse what a function's signature does not allow; `late`: only once the function has failed."""
     signature = inspect.signature(function)
     parameters = signature.parameters.values()
     open_ended = any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in parameters)
@@ -58,20 +59,58 @@ def checked(function: Callable[P, R], *, has_rules: bool = False) -> Callable[P,
 
     @wraps(function)
     def call(*values: P.args, **named: P.kwargs) -> R:
-        if not has_rules:
+        if not late:
             check(*values, **named)
         try:
             return function(*values, **named)
         except PeerfrontError:
             raise
         except Exception as error:
-            if has_rules:
+            if late:
                 check(*values, **named)
             if isinstance(error, TypeError):
                 _check_number(signature, owner, values, named)
             raise
 
     return call
+
+
+def checked_late(function: Callable[P, R]) -> Callable[P, R]:
+    """The same for a function that is called thousands of times a second: it costs nothing as long as all is well."""
+    return checked(function, late=True)
+
+
+def checked_class(made: Class, *, late: bool = False) -> Class:
+    """Check what the constructor and the public methods of a class are given."""
+    for name, method in list(vars(made).items()):
+        function = getattr(method, "__func__", method)  # of a class method
+        if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
+            call = checked(function, late=late)
+            setattr(made, name, call if function is method else type(method)(call))
+    return made
+
+
+def checked_settings(made: Class) -> Class:
+    """The same for a settings class: its own rules come first, and fields without one are held to their types."""
+    rules: Callable[[Any], None] = vars(made)["__post_init__"]
+
+    def check(settings: Any) -> None:
+        rules(settings)
+        check_types(settings)
+
+    setattr(made, "__post_init__", check)  # noqa: B010 - mypy knows no such method of a type
+    return checked_class(made, late=True)
+
+
+def checked_state(made: Class) -> Class:
+    """The same for a class that is made thousands of times a second, and calls `check_types` where it has to."""
+    return checked_class(made, late=True)
+
+
+def check_types(made: Any) -> None:
+    """Hold the fields of a dataclass to their types."""
+    for each in fields(made):
+        _check(type(made).__name__, each.name, getattr(made, each.name), _choices(each.type))
 
 
 def _check_number(signature: inspect.Signature, owner: str, values: tuple[Any, ...], named: Mapping[str, Any]) -> None:
@@ -84,32 +123,6 @@ def _check_number(signature: inspect.Signature, owner: str, values: tuple[Any, .
         if missing:
             raise SettingError("calls.missing", owner=owner, names=missing) from None
         raise SettingError("calls.too_many", owner=owner, names=list(signature.parameters)) from None
-
-
-def checked_class(made: Class, *, has_rules: bool = False) -> Class:
-    """Check what the constructor and the public methods of a class are given."""
-    for name, method in list(vars(made).items()):
-        function = getattr(method, "__func__", method)  # of a class method
-        if name == "__init__":
-            setattr(made, name, checked(function, has_rules=has_rules))
-        elif inspect.isfunction(function) and not name.startswith("_"):
-            call = checked(function)
-            setattr(made, name, call if function is method else type(method)(call))
-    return made
-
-
-def checked_settings(made: Class) -> Class:
-    """The same for a settings class: its own rules come first, and fields without one are held to their types."""
-    rules: Callable[[Any], None] = vars(made)["__post_init__"]
-    kinds = {each.name: _choices(each.type) for each in fields(made)}
-
-    def check(settings: Any) -> None:
-        rules(settings)
-        for name, choices in kinds.items():
-            _check(made.__name__, name, getattr(settings, name), choices)
-
-    setattr(made, "__post_init__", check)  # noqa: B010 - mypy knows no such method of a type
-    return checked_class(made, has_rules=True)
 
 
 def _check(owner: str, name: str, value: object, choices: list[Any]) -> None:

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked, checked_class
+from peerfront.foundation.checked_calls import checked
 from peerfront.foundation.errors import SettingError
 
 Keys = NDArray[np.uint64]
@@ -54,7 +54,6 @@ def fold(keys: Keys, ordinals: NDArray[np.integer]) -> Keys:
     return _mix(_mix(keys ^ _ROOT) + steps)
 
 
-@checked_class
 @dataclass(frozen=True, slots=True)
 class Luck:
     """What chance has in store for each of some people (or episodes): row i belongs to `keys[i]`."""

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes, Kinds, Schema, kinds_of
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck
@@ -154,7 +154,7 @@ class Planner:
         base = self.base_with(later)
         return self.weights_with(later)[: budget + 1], None if base is None else base[: budget + 1]
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

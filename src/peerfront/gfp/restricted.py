@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy
@@ -269,7 +269,7 @@ class RestrictedPlanner:
     chance: float = 0.0
     name: str = "gfp, restricted"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
@@ -141,7 +141,7 @@ class ExplorationMixture:
     def name(self) -> str:
         return f"{self.main.name}, exploring"
 
-    @checked
+    @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return self.allocate_many([state], [luck])[0]
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked_class, checked_settings
+from peerfront.foundation.checked_calls import check_types, checked_settings, checked_state
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
 from peerfront.foundation.messages import Remedy, note
@@ -87,7 +87,7 @@ def check_caps(*caps: int | None) -> None:
         raise SettingError("study_size.for_one_person", coupons=each, most=MOST_EACH, limit=Remedy("max_per_person"))
 
 
-@checked_class
+@checked_state
 @dataclass(frozen=True, slots=True)
 class Frontier:
     """The people who may refer this round, F = {x_1, ..., x_n}: a multiset, since two people may share a row.
@@ -103,6 +103,8 @@ class Frontier:
     """Acquaintances who have not taken part yet, where somebody asked; -1 where it is not known."""
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.ids, np.ndarray) and isinstance(self.covariates, np.ndarray) and self.left is None):
+            check_types(self)
         if self.left is not None and len(self.left) != len(self.ids):
             raise SettingError("frontier.other_acquaintances", ids=len(self.ids), numbers=len(self.left))
         if len(self.ids) != len(self.covariates):
@@ -117,7 +119,7 @@ class Frontier:
         return cls(np.arange(len(covariates)), covariates)
 
 
-@checked_class
+@checked_state
 @dataclass(frozen=True, slots=True)
 class State:
     """The state (r, F) of the paper, with the round and the rules that limit what may be done.
@@ -131,6 +133,10 @@ class State:
     frontier: Frontier
     round: int = 0
     rules: Rules = Rules()
+
+    def __post_init__(self) -> None:
+        if not (type(self.remaining_budget) is int and type(self.frontier) is Frontier and type(self.rules) is Rules):
+            check_types(self)
 
     @property
     def rounds_left(self) -> int:
@@ -161,7 +167,7 @@ class State:
         return min(self.spendable_by_round, self.rules.max_per_person * len(self.frontier))
 
 
-@checked_class
+@checked_state
 @dataclass(frozen=True, slots=True)
 class Allocation:
     """How many coupons each person on the frontier gets, in the frontier's order.
@@ -171,6 +177,10 @@ class Allocation:
     """
 
     coupons: NDArray[Any]  # [people], whole numbers: `check_feasible` refuses others, and names the policy
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coupons, np.ndarray):
+            check_types(self)
 
     @classmethod
     def of(cls, coupons: Sequence[float] | NDArray[Any]) -> "Allocation":

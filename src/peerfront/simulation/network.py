@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
@@ -135,11 +135,11 @@ class NetworkWorld:
     def schema(self) -> Schema:
         return self.society.schema
 
-    @checked
+    @checked_late
     def population(self, luck: Luck) -> Codes:
         return self.society.covariates[(luck.uniform("seed") * len(self.society)).astype(np.int64)]
 
-    @checked
+    @checked_late
     def seeds(self, episodes: Luck, people: int) -> Crowd:
         if not 0 <= people <= len(self.society):
             raise SettingError("network_world.too_few_people", wanted=people, people=len(self.society))
@@ -149,7 +149,7 @@ class NetworkWorld:
         episode = np.repeat(np.arange(len(episodes)), people)
         return self._crowd(episode, order.reshape(-1), _Memory(recruited, episodes.keys))
 
-    @checked
+    @checked_late
     def refer(self, crowd: Crowd, coupons: NDArray[np.int64]) -> Referrals:
         check_numbers(crowd, coupons)
         if crowd.members is None or not isinstance(crowd.memory, _Memory):
