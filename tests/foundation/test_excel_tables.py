@@ -166,6 +166,9 @@ def test_bombs_and_entities_are_refused(monkeypatch) -> None:
         )
         with pytest.raises(DataFileError, match="defines XML entities"):
             open_workbook(Path("study.xlsx"), evil).read("Sheet")
+    monkeypatch.setattr(excel_tables, "MOST_ELEMENTS", 3)
+    with pytest.raises(DataFileError, match="more than 3 cells and texts"):
+        open_workbook(Path("study.xlsx"), saved(book_of(["id", "x"], ["a", "b"])))
     monkeypatch.setattr(excel_tables, "LARGEST_UNPACKED", 1000)
     with pytest.raises(DataFileError, match="unpacked, this workbook has .* bytes"):
         open_workbook(Path("study.xlsx"), content)

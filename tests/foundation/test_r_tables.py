@@ -82,9 +82,10 @@ def test_files_that_are_too_large(monkeypatch) -> None:
     monkeypatch.setattr(r_tables, "LARGEST_UNPACKED", 100)
     with pytest.raises(DataFileError, match="unpacked it has more than 100 bytes"):
         open_r_file(FILE, r_files.rdata(study=r_files.table(COLUMNS)))
-    monkeypatch.setattr(r_tables, "LARGEST_UNPACKED", 2000)
-    with pytest.raises(DataFileError, match="a vector is longer than the file"):
-        open_r_file(FILE, r_files.rdata(study=r_files.table({"a": r_files.counted(10**9)})))
+    monkeypatch.undo()
+    for columns in ({"a": r_files.counted(10**9)}, {f"x{n}": r_files.counted(400_000) for n in range(3)}):
+        with pytest.raises(DataFileError, match="a vector is longer than the file"):
+            open_r_file(FILE, r_files.rdata(study=r_files.table(columns)))
 
 
 @pytest.mark.parametrize("content", [b"\x1f\x8bxx", b"id,x\n1,2\n", b"PK\x03\x04", b"BZh9"])

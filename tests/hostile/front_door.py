@@ -71,11 +71,16 @@ def _bad_step(env_state: str) -> Callable[[Any], object]:
 def _rollout(**changed: Any) -> object:
     given: dict[str, Any] = {
         "world": pf.make_world("bridge"),
-        "policy": pf.make_policy("constant"),
+        "policy": pf.make_policy("constant", pf.make_world("bridge")),
         "rules": pf.Rules(budget=5),
         "luck": pf.named_luck("test", 1),
     }
     return pf.rollout(*(given | changed).values())
+
+
+def _unfit(thing: Any) -> Any:
+    """The thing, or -5 in place of what would do, and take long."""
+    return -5 if thing is None or isinstance(thing, int | float) else thing
 
 
 TAKES: Mapping[str, Callable[[Any], object]] = {  # what is called with each thing
@@ -86,11 +91,7 @@ TAKES: Mapping[str, Callable[[Any], object]] = {  # what is called with each thi
     "read_frontier, schema": lambda thing: pf.read_frontier(_waiting(), thing),
     "guess_schema": lambda thing: pf.guess_schema(thing),
     "fit": lambda thing: pf.fit(thing, budget=5),
-    "fit, budget": lambda thing: (
-        pf.fit(_study(), budget=thing if thing not in (5, True) else -5)
-        if isinstance(thing, int | float | None)
-        else pf.fit(_study(), budget=thing)
-    ),
+    "fit, budget": lambda thing: pf.fit(_study(), budget=_unfit(thing)),
     "load": lambda thing: pf.load(thing),
     "plan": lambda thing: _model().plan(thing, 5),
     "plan, budget": lambda thing: _model().plan(_waiting(), thing),
@@ -110,10 +111,10 @@ TAKES: Mapping[str, Callable[[Any], object]] = {  # what is called with each thi
     "sheet.save": lambda thing: _model().plan(_waiting(), 5).save(thing),
     "estimate": lambda thing: pf.estimate(thing, "sex"),
     "estimate, outcome": lambda thing: pf.estimate(_study(), thing),
-    "design": lambda thing: pf.design(thing),
+    "design": lambda thing: pf.design(_unfit(thing)),
     "as_of": lambda thing: _study().as_of(thing),
     "make_world": lambda thing: pf.make_world(thing),
-    "make_policy": lambda thing: pf.make_policy(thing),
+    "make_policy": lambda thing: pf.make_policy(thing, pf.make_world("bridge")),
     "make_policy, world": lambda thing: pf.make_policy("threshold", thing, pf.Rules(budget=5)),
     "rollout, world": lambda thing: _rollout(world=thing),
     "rollout, policy": lambda thing: _rollout(policy=thing),
@@ -129,7 +130,7 @@ TAKES: Mapping[str, Callable[[Any], object]] = {  # what is called with each thi
     "ReadSettings, columns": lambda thing: pf.ReadSettings(columns=thing),
     "ReadSettings, coupons_each": lambda thing: pf.ReadSettings(coupons_each=thing),
     "Heading": lambda thing: pf.Heading(thing),
-    "demo_study": lambda thing: pf.demo_study(people=thing if thing != 5 else -5),
+    "demo_study": lambda thing: pf.demo_study(people=_unfit(thing)),
     "named_luck": lambda thing: pf.named_luck(thing, 1),
     "step before reset": _bad_step(""),
     "step": _bad_step("reset"),

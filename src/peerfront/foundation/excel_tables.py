@@ -6,8 +6,8 @@ name per column, and a merged cell below the header counts for each of its rows,
 (#REF!) or a formula without a saved value are empty, with a note that gives their address.
 
 A workbook is an archive of XML files, and may come from anywhere: entities are refused by defusedxml, which openpyxl
-uses where it is installed, and archives that announce more than `LARGEST_UNPACKED` bytes are refused before they are
-unpacked.
+uses where it is installed, and archives that announce more than `LARGEST_UNPACKED` bytes, or whose parts hold more than
+`MOST_ELEMENTS` cells and texts, are refused before they are parsed.
 """
 
 import dataclasses
@@ -21,25 +21,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
 
 from defusedxml.common import DefusedXmlException
 from openpyxl import load_workbook
 from openpyxl.cell.read_only import ReadOnlyCell
 from openpyxl.utils import get_column_letter
-from openpyxl.utils.exceptions import InvalidFileException
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.files import Note, is_encrypted
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.foundation.table_layout import Area, Span, areas
-from peerfront.foundation.text_tables import MOST_CELLS, Book, TextTable, first_table, table_of
+from peerfront.foundation.text_tables import Book, TextTable, first_table, table_of
 
 LARGEST_UNPACKED = 300 * 2**20
 """Bytes that the parts of a workbook may have unpacked: some hundred thousand rows."""
+MOST_ELEMENTS = 5_000_000
+"""Cells, also empty ones, and shared texts that a workbook may have: half a minute of parsing."""
 _MOST_PARTS = 10_000
+_ELEMENTS = (b"<c", b":c", b"<si", b":si")  # how cells and shared texts begin, and a few others
+_AT_ONCE = 2**20  # bytes
 _MOST_EXACT = 1e15  # Excel keeps fifteen digits of a number; longer codes have lost the others
 _NOT_KNOWN = "#N/A"  # Excel's own way to say so, which readers of tables understand
 _ZEROS = re.compile(r"0+")
@@ -59,7 +61,7 @@ def open_workbook(path: Path, content: bytes) -> Book:
 
     def table(name: str, may_be_empty: bool) -> TextTable:
         with _in_words(path):
-            sheet = _parsed(path, source, name)
+            sheet = _parsed(source, name)
         return _table(path, name, sheet, may_be_empty)
 
     return Book(path, visible, tuple(name for name in states if name not in visible), "sheet", table)
@@ -67,8 +69,8 @@ def open_workbook(path: Path, content: bytes) -> Book:
 
 def _check_archive(path: Path, content: bytes) -> None:
     """Refuse archives that are no workbook, or too large; the sizes announced bound what is unpacked."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = archive.infolist()
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > LARGEST_UNPACKED or len(parts) > _MOST_PARTS:
         limits = {"most": LARGEST_UNPACKED, "most_parts": _MOST_PARTS}
@@ -76,6 +78,14 @@ def _check_archive(path: Path, content: bytes) -> None:
     names = {part.filename for part in parts}
     if "[Content_Types].xml" not in names or "xl/workbook.xml" not in map(str.lower, names):
         raise DataFileError("workbook.no_workbook", path=path)
+    elements = 0
+    for part in parts:
+        if part.filename.endswith(".xml"):
+            with archive.open(part) as stream:
+                while block := stream.read(_AT_ONCE):
+                    elements += sum(block.count(begin) for begin in _ELEMENTS)
+                    if elements > MOST_ELEMENTS:
+                        raise DataFileError("workbook.too_many_cells", path=path, most=MOST_ELEMENTS)
 
 
 @contextmanager
@@ -85,10 +95,9 @@ def _in_words(path: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except (
-        zipfile.BadZipFile, InvalidFileException, ParseError, KeyError, ValueError, TypeError, AttributeError,
-        IndexError, EOFError, NotImplementedError, RuntimeError, OSError, OverflowError, zipfile.LargeZipFile,
-    ) as problem:  # fmt: skip
+    except PeerfrontError:
+        raise
+    except Exception as problem:  # a file from anywhere makes openpyxl, zipfile and the XML parser raise anything
         if _is_forbidden(problem):
             raise DataFileError("workbook.entities", path=path) from None
         if isinstance(problem, RuntimeError) and "password" in str(problem):
@@ -125,13 +134,12 @@ class _Parser(WorkSheetParser):
         return cell
 
 
-def _parsed(path: Path, workbook: Any, name: str) -> _Sheet:
+def _parsed(workbook: Any, name: str) -> _Sheet:
     """Read a sheet cell by cell: rows and columns that a sheet only announces take no room."""
     sheet = workbook[name]
     rows: Rows = {}
     faults: dict[tuple[int, int], str] = {}
     formats: dict[int, str] = {}
-    count = 0
     with sheet._get_source() as source:
         parser = _Parser(
             source,
@@ -155,9 +163,6 @@ def _parsed(path: Path, workbook: Any, name: str) -> _Sheet:
                     text = cell_text(value, formats[style])
                     if text:
                         rows.setdefault(place[0], {})[place[1]] = text
-                        count += 1
-        if count > MOST_CELLS:
-            raise DataFileError("workbook.too_many_cells", path=path, sheet=name, n=count, most=MOST_CELLS)
         ranges = parser.merged_cells.mergeCell if parser.merged_cells is not None else ()
         merged = tuple(cells.bounds for cells in ranges)
     return _Sheet(dict(sorted(rows.items())), merged, faults)

@@ -31,6 +31,8 @@ from peerfront.foundation.text_tables import Book, TextTable, table_of
 
 LARGEST_UNPACKED = 500 * 2**20
 """Bytes that a file of R may have unpacked."""
+_MOST_COMPACT = 1_000_000
+"""Numbers that vectors written in short may have beyond what the file holds in full."""
 _OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
     b"\x1f\x8b": lambda source: gzip.GzipFile(fileobj=source),
     b"BZh": bz2.BZ2File,
@@ -92,8 +94,7 @@ def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
         start = next(start for start in _STARTS if data.startswith(start))
         reader = _Reader(memoryview(data)[len(start) :])
         top = reader.start()
-    except (_Unreadable, OSError, EOFError, lzma.LZMAError, zlib.error, struct.error, IndexError, ValueError,
-            UnicodeDecodeError, StopIteration, RecursionError) as problem:  # fmt: skip
+    except Exception as problem:  # bytes from anywhere make the unpackers and the reader raise anything
         reason = problem.args[0] if isinstance(problem, _Unreadable) else note("r_file.damaged_file")
         raise DataFileError("r_file.unreadable", path=path, reason=reason) from None
     if start == _STARTS[2]:
@@ -115,6 +116,7 @@ class _Reader:
     def __init__(self, data: memoryview) -> None:
         self.data, self.at = data, 0
         self.known: list[Any] = []
+        self.compact_numbers = 0
 
     def start(self) -> RObject:
         version = self.integer()
@@ -236,7 +238,8 @@ class _Reader:
         state, own_attributes = self.item(), self.attributes()
         if name in ("compact_intseq", "compact_realseq"):
             size, first, step = (int(number) for number in state.value)
-            if size > LARGEST_UNPACKED // 8:
+            self.compact_numbers += max(size, 0)
+            if self.compact_numbers > len(self.data) + _MOST_COMPACT:
                 raise _Unreadable(note("r_file.long_vector"))
             return RObject([first + step * n for n in range(size)], own_attributes)
         inner = state.value[0] if isinstance(state, RObject) and state.value else None
