@@ -55,6 +55,18 @@ def test_the_first_week_again_and_undone(study, monkeypatch, capsys, tmp_path) -
     assert "week-01_2026-03-02_2" in out
 
 
+def test_the_week_of_a_mended_copy_is_in_the_folder_of_its_study_with_the_changes(
+    study, monkeypatch, capsys, tmp_path
+) -> None:
+    lines = (tmp_path / "harbour.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "harbour.csv").write_text("".join([*lines, lines[1]]))
+    assert run(monkeypatch, capsys, "check", "harbour.csv", "--mend", "--yes")[0] == 0
+    code, _, err = run(monkeypatch, capsys, "week", "harbour.mended.csv", *FIRST_WEEK[2:])
+    assert code == 0, err
+    kept = tmp_path / "harbour-study" / "week-01_2026-03-02" / "changes.csv"
+    assert kept.read_bytes() == (tmp_path / "harbour.mended.changes.csv").read_bytes()
+
+
 def test_the_same_command_again_shows_the_same_sheet(study, monkeypatch, capsys, tmp_path) -> None:
     """Whole, or without what is for one week only; with another number it is refused."""
     assert run(monkeypatch, capsys, "check", "harbour.csv", "--out", "read")[0] == 0

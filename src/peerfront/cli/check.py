@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from peerfront.cli import options
-from peerfront.cli.options import claim, number, output, schema_in, study_in
+from peerfront.cli.mend_offers import mend_file
+from peerfront.cli.options import claim, number, output, schema_in, settings_in, study_as, study_in
 from peerfront.cli.screen import cell, new_screen, show, show_written, tell
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.shown import visible
 from peerfront.words.language import marked, n_people, say, say_n
-from peerfront.words.result_files import CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
+from peerfront.words.result_files import CHANGES_FILE, CHECK_FILES, SCHEMA_FILE, write_check, write_waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +41,9 @@ def check_command(
     valid_days: Annotated[float | None, number("Days from issue until coupons expire, if no column says so.")] = None,
     as_of: options.AS_OF = None,
     strict: options.STRICT = False,
+    mend: Annotated[bool, typer.Option("--mend", help="Offer changes that would mend problems, in a copy.")] = False,
+    copy: Annotated[Path | None, output("With --mend: the copy; otherwise FILE.mended.csv beside the file.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="With --mend: accept every offer without asking.")] = False,
     details: options.DETAILS = False,
     overwrite: options.OVERWRITE = False,
 ) -> object:
@@ -49,11 +53,19 @@ def check_command(
     unless --schema names one, a guessed schema.toml to edit. fit and convert read the file as schema.toml says.
     Where there are dates, it says which coupons are open, expired and used, and who waits, on the last of them or on
     the day of --as-of.
+    With --mend it asks for each kind of change ("CO160A -> C0160A (issued to P0160)?"), and writes those you accept
+    into a copy, with a log of them beside it. The file itself is never changed.
     """
+    from peerfront.data.mending import changes_of
+
+    if not mend and (yes or copy is not None):
+        raise SettingError("mending.without_mend", mend=Remedy("mend", True))
     names = CHECK_FILES if schema is None else tuple(name for name in CHECK_FILES if name != SCHEMA_FILE)
+    if mend or changes_of(file) is not None:
+        names = (*names, CHANGES_FILE)
     if out is not None:
         claim(context, out, names, overwrite=overwrite, inputs=(file, schema))
-    elif overwrite and waiting is None:
+    elif overwrite and waiting is None and not mend:
         raise SettingError("check.overwrite_what", overwrite=Remedy("overwrite", True), out=Remedy("out", "FOLDER"))
     if waiting is not None:
         claim(context, waiting, overwrite=overwrite, inputs=(file, schema))
@@ -67,10 +79,17 @@ def check_command(
     saved = schema_in(schema)
     if sheet is not None:
         _check_workbook(file, sheet)
-    study = study_in(
-        file, saved, near=schema, as_of=as_of, strict=strict, format=format, map=map, missing=missing,
-        coupons_each=coupons_each, still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
+    settings = settings_in(
+        saved, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
+        still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
     )  # fmt: skip
+    mended = {}
+    if mend:
+        mended = mend_file(context, file, settings, copy, yes=yes, overwrite=overwrite)
+        if mended["copy"] is not None and out is None and waiting is None:
+            return {"mended": mended}
+        file = mended["copy"] or file
+    study = study_as(file, settings, near=schema, as_of=as_of)
     notes: tuple[Message, ...] = ()
     if saved is None:
         guess = guess_schema(study)
@@ -106,7 +125,9 @@ def check_command(
         show("")
         tell("Written: {file} (people who wait for coupons: {n:,}).", file=waiting, n=n)
     if out is not None:
-        write_check(out, study, summary, study_schema, reasons, names)
+        changes = changes_of(file)
+        names = tuple(name for name in names if name != CHANGES_FILE or changes is not None)
+        write_check(out, study, summary, study_schema, reasons, names, changes)
         show_written(out, names)
         if saved is None:
             tell(
@@ -118,7 +139,7 @@ def check_command(
         tell("Keep it: --out FOLDER. More: --details.")
     return {
         "summary": summary, "waiting": len(study.waiting), "fields": study_schema.fields, "left_out": reasons,
-        "notes": notes, "problems": study.problems,
+        "notes": notes, "problems": study.problems, **({"mended": mended} if mend else {}),
     }  # fmt: skip
 
 
@@ -167,11 +188,12 @@ def _print_problems(console: "Console", study: "Study") -> None:
     if not study.problems:
         console.print(cell(say("No problems found."), style="bold green"))
         return
-    console.print(cell(say_n("{n:,} warning", "{n:,} warnings", len(study.problems)), style="bold"))
+    kinds = problem_kinds(study)
+    console.print(cell(say_n("{n:,} warning", "{n:,} warnings", len(kinds)), style="bold"))
     table = Table(str(say("how many")), str(say("what, and what to do")), box=box.SIMPLE_HEAD)
     table.columns[0].justify = "right"
     table.columns[1].overflow = "fold"
-    for kind in problem_kinds(study):
+    for kind in kinds:
         text = cell(kind.title, style="bold yellow")
         for example in kind.examples:
             text.append(f"\n{visible(str(example), _LONGEST)}", style="not bold default")

@@ -47,9 +47,12 @@ def result_document(command: str, result: object) -> str:
     return _text({"peerfront": __version__, "format": FORMAT, "command": command, "result": to_data(result)})
 
 
-def error_document(code: str, message: str, remedies: tuple[Remedy, ...] = ()) -> str:
-    """An error: its code, its sentence, and settings that would mend it."""
-    return _text({"error": {"code": code, "message": message, "remedies": to_data(remedies)}})
+def error_document(
+    code: str, message: str, remedies: tuple[Remedy, ...] = (), problems: tuple[object, ...] = ()
+) -> str:
+    """An error: its code, its sentence, settings that would mend it, and the problems of a study's file."""
+    more = {"problems": to_data(problems)} if problems else {}
+    return _text({"error": {"code": code, "message": message, "remedies": to_data(remedies), **more}})
 
 
 def _text(document: Mapping[str, Any]) -> str:

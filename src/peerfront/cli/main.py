@@ -175,7 +175,8 @@ def _run(as_json: bool) -> None:
     except PeerfrontError as problem:
         told = "check" in sys.argv or problem.message.has_lines
         by_check = not told and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies)
-        _fail(problem, problem.code, problem.remedies, as_json=as_json, more=KEPT_BY_CHECK if by_check else None)
+        more = KEPT_BY_CHECK if by_check else None
+        _fail(problem, problem.code, problem.remedies, getattr(problem, "problems", ()), as_json=as_json, more=more)
     except MemoryError as problem:
         memory = say(
             "There is not enough memory for this ({problem}). Use fewer people, coupons, rounds or episodes, a file "
@@ -190,11 +191,17 @@ def _run(as_json: bool) -> None:
 
 
 def _fail(
-    problem: object, code: str, remedies: tuple[Remedy, ...] = (), *, as_json: bool, more: Text | None = None
+    problem: object,
+    code: str,
+    remedies: tuple[Remedy, ...] = (),
+    problems: tuple[object, ...] = (),
+    *,
+    as_json: bool,
+    more: Text | None = None,
 ) -> None:
     """Show an error, and end with the exit code of bad input."""
     if as_json:
-        typer.echo(error_document(code, str(problem), remedies), err=True)
+        typer.echo(error_document(code, str(problem), remedies, problems), err=True)
     else:
         _say(str(problem))
         if more is not None:

@@ -19,6 +19,7 @@ from peerfront.words.language import Text, say
 if TYPE_CHECKING:
     import rich.progress
 
+    from peerfront.data.read.read_settings import ReadSettings
     from peerfront.data.study import Study
     from peerfront.data.study_schema import StudySchema
     from peerfront.problem import Frontier
@@ -266,32 +267,34 @@ def schema_in(file: Path | None) -> "StudySchema | None":
     return None if file is None else read_schema(file)
 
 
-def study_in(
-    file: Path,
-    schema: "StudySchema | None",
-    *,
-    near: Path | None = None,
-    as_of: str | None = None,
-    map: list[str] | None = None,
-    missing: list[str] | None = None,
-    **settings: Any,
-) -> "Study":
-    """Read a study's file as a schema says, except where the command line says something else or more.
-
-    `near` is a file in the folder of the running study, such as its schema.
-    """
+def settings_in(
+    schema: "StudySchema | None", *, map: list[str] | None = None, missing: list[str] | None = None, **settings: Any
+) -> "ReadSettings":
+    """How a file is read: as a schema says, except where the command line says something else or more."""
     from dataclasses import replace
 
     from peerfront.data.read.read_settings import ReadSettings, parse_columns
-    from peerfront.study.week_changes import read_running_study
 
     saved = schema.reading if schema is not None else ReadSettings()
     given = {name: value for name, value in settings.items() if value is not None}
     columns = {**saved.columns, **parse_columns(map or ())}
     codes = tuple(dict.fromkeys((*saved.missing, *(missing or ()))))
-    folders = () if near is None else (near.parent,)
-    study = read_running_study(file, replace(saved, columns=columns, missing=codes, **given), *folders)
+    return replace(saved, columns=columns, missing=codes, **given)
+
+
+def study_as(file: Path, settings: "ReadSettings", *, near: Path | None = None, as_of: str | None = None) -> "Study":
+    """Read a study's file; `near` is a file in the folder of the running study, such as its schema."""
+    from peerfront.study.week_changes import read_running_study
+
+    study = read_running_study(file, settings, *(() if near is None else (near.parent,)))
     return study if as_of is None else study.as_of(as_of)
+
+
+def study_in(
+    file: Path, schema: "StudySchema | None", *, near: Path | None = None, as_of: str | None = None, **settings: Any
+) -> "Study":
+    """Read a study's file with the settings of `settings_in`."""
+    return study_as(file, settings_in(schema, **settings), near=near, as_of=as_of)
 
 
 def people_in(

@@ -185,6 +185,9 @@ def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: boo
         note("problems.to_do", title=KINDS[kind].title, remedy=KINDS[kind].remedy)
         for kind in dict.fromkeys(group.first.kind for group in listed)
     ]
+    offered = len({each for group in grouped(ordered) for each in group.proposals})
+    if offered:
+        remedies.append(note("problems.offered", n=offered, mend=Remedy("mend", True)))
     arguments: dict[str, Any] = {"source": source, "count": _count(errors, len(stopping) - errors, stopping)}
     arguments |= {"faults": Lines(faults), "remedies": Lines(remedies)}
     if errors:

@@ -40,9 +40,8 @@ from peerfront.problem import Frontier
 # List the people of a file ----------------------------------------------------------------------------------------
 
 
-def list_file(path: Path, settings: ReadSettings) -> Listing:
-    """List the people of a file."""
-    content = file_bytes(path)
+def list_content(path: Path, content: bytes, settings: ReadSettings) -> Listing:
+    """List the people of a file that is given as bytes; messages call it `path`."""
     if not holds_sheets(content):
         text, notes = decoded(path, content)
         return list_text(path, text, settings, noted(notes))
@@ -51,6 +50,19 @@ def list_file(path: Path, settings: ReadSettings) -> Listing:
         raise SettingError("recognition.is_workbook", source=path.name, format=settings.format, wrong=wrong)
     table, steps = sheet_of(path, content, settings.sheet, lambda table: misfit(table, settings, path))
     return _list_table(path, table, settings, (), steps)
+
+
+def table_in(path: Path, content: bytes, settings: ReadSettings) -> TextTable | None:
+    """The table of a file that is read as a study, as it stands there; None for files of a fixed layout."""
+
+    def unfit(table: TextTable) -> Message | None:
+        return misfit(table, settings, path)
+
+    if holds_sheets(content):
+        return meant(sheet_of(path, content, settings.sheet, unfit)[0], unfit, path.name)
+    text, _ = decoded(path, content)
+    fixed = (settings.format if settings.format != AUTO else format_by_beginning(text)) in (RDSAT, APP)
+    return None if fixed else meant(read_table(path, text), unfit, path.name)
 
 
 def list_text(path: Path, text: str, settings: ReadSettings, problems: tuple[Problem, ...]) -> Listing:
@@ -133,7 +145,12 @@ def read_study(file: Path | str | pd.DataFrame, settings: ReadSettings | None = 
     if isinstance(file, pd.DataFrame):
         return study_from_table(file, settings)
     path = Path(file)
-    return _checked(list_file(path, settings or ReadSettings()))
+    return read_content(path, file_bytes(path), settings or ReadSettings())
+
+
+def read_content(path: Path, content: bytes, settings: ReadSettings) -> Study:
+    """Read and check a study that is given as the bytes of its file; messages call it `path`."""
+    return _checked(list_content(path, content, settings))
 
 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:

@@ -10,9 +10,11 @@ uses where it is installed, and archives that announce more than `LARGEST_UNPACK
 `MOST_ELEMENTS` cells and texts, are refused before they are parsed.
 """
 
+import contextlib
 import dataclasses
 import datetime
 import io
+import math
 import re
 import warnings
 import zipfile
@@ -25,7 +27,8 @@ from typing import Any
 from defusedxml.common import DefusedXmlException
 from openpyxl import load_workbook
 from openpyxl.cell.read_only import ReadOnlyCell
-from openpyxl.utils import get_column_letter
+from openpyxl.utils import coordinate_to_tuple, get_column_letter
+from openpyxl.utils.datetime import to_excel
 from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
 from peerfront.foundation.errors import DataFileError, PeerfrontError
@@ -45,6 +48,7 @@ _AT_ONCE = 2**20  # bytes
 _MOST_EXACT = 1e15  # Excel keeps fifteen digits of a number; longer codes have lost the others
 _NOT_KNOWN = "#N/A"  # Excel's own way to say so, which readers of tables understand
 _ZEROS = re.compile(r"0+")
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 Rows = dict[int, dict[int, str]]  # row -> column -> text, filled cells only
 
@@ -110,6 +114,51 @@ def _is_forbidden(problem: BaseException | None) -> bool:
     while problem is not None and not isinstance(problem, DefusedXmlException):
         problem = problem.__cause__ or problem.__context__
     return problem is not None
+
+
+# Where a sheet's cells stand, to change some -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SheetGrid:
+    """The texts of a sheet by row and column, and where they stand in the workbook."""
+
+    part: str
+    """The sheet's file in the archive."""
+    rows: Rows
+    merged: tuple[Span, ...]
+    epoch: datetime.datetime
+
+
+def sheet_grid(path: Path, content: bytes, name: str) -> SheetGrid:
+    """Read the cells of a sheet as they stand in it."""
+    with _in_words(path):
+        source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        sheet = _parsed(path, source, name)
+        part = str(vars(source[name])["_worksheet_path"])
+    return SheetGrid(part, sheet.rows, sheet.merged, source.epoch)
+
+
+def stored_number(text: str, before: str, epoch: datetime.datetime) -> str | None:
+    """The number that a sheet stores for a text in place of another number or date; None if it stays a text."""
+    with contextlib.suppress(ValueError, OverflowError):
+        if _ISO_DATE.match(before):
+            day = datetime.datetime.fromisoformat(text)
+            return f"{float(to_excel(day, epoch)):.15g}"  # type: ignore[no-untyped-call]
+        if cell_text(float(text)) == text and math.isfinite(float(text)):
+            return text
+    return None
+
+
+def address(column: int, row: int) -> str:
+    """B7 of column 2 and row 7."""
+    return f"{get_column_letter(column)}{row}"
+
+
+def place_of(cell: str) -> tuple[int, int]:
+    """Row and column of a cell such as B7."""
+    row, column = coordinate_to_tuple(cell.replace("$", ""))
+    return row, column
 
 
 # A sheet's cells ------------------------------------------------------------------------------------------------------
@@ -207,7 +256,7 @@ def _table_at(called: Message, name: str, sheet: _Sheet, place: Area, may_be_emp
     notes = []
     for span in sheet.merged:
         if span[1] > place.last_header and _fill_down(place, span):
-            fault = note("problems.merged_cells", first=_address(*span[:2]), last=_address(*span[2:]))
+            fault = note("problems.merged_cells", first=address(*span[:2]), last=address(*span[2:]))
             notes.append(Note("merged-cells", span[1], fault))
     beyond = [(row, n) for row, _, cells in place.records for n in range(named, len(cells)) if cells[n]]
     for number in sorted({n for _, n in beyond}):
@@ -215,20 +264,16 @@ def _table_at(called: Message, name: str, sheet: _Sheet, place: Area, may_be_emp
         fault = note("problems.unnamed_column", number=place.left + number + 1)
         notes.append(Note("unnamed-column", first, fault))
     records = [(row, line, cells[:named]) for row, line, cells in place.records] if named else place.records
-    table = table_of(called, header, records, may_be_empty=may_be_empty)
+    table = table_of(called, header, records, may_be_empty=may_be_empty, left=place.left)
     for (row, column), error in sorted(sheet.faults.items()):
         n = column - 1 - place.left
         if place.last_header < row < place.end and 0 <= n < len(header) and header[n]:
-            cell = _address(column, row)
+            cell = address(column, row)
             fault = note("problems.cell_formula", cell=cell, column=header[n])
             if error:
                 fault = note("problems.cell_error", cell=cell, column=header[n], error=error)
             notes.append(Note("cell-without-value", row, fault, header[n]))
     return dataclasses.replace(table, notes=(*notes, *table.notes), sheet=name)
-
-
-def _address(column: int, row: int) -> str:
-    return f"{get_column_letter(column)}{row}"
 
 
 def _fill_down(place: Area, span: Span) -> bool:

@@ -66,6 +66,14 @@ _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
 
+_CODECS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+)  # the same, for what follows the mark
+
 
 @dataclass(frozen=True)
 class Note:
@@ -117,6 +125,16 @@ def is_workbook(content: bytes) -> bool:
 def is_encrypted(content: bytes) -> bool:
     """Tell whether these bytes are an Office document that is protected by a password."""
     return content.startswith(_MARK_OF_OLE) and _ENCRYPTED in content
+
+
+def encoding_of(content: bytes) -> tuple[bytes, str]:
+    """The mark that a text begins with, and the codec of the rest: `content == mark + text.encode(codec)`."""
+    marked = [(mark, codec) for mark, codec in _CODECS if content.startswith(mark)]
+    for mark, codec in [*marked, (b"", "utf-8"), (b"", "cp1252")]:
+        with contextlib.suppress(UnicodeDecodeError):
+            content.removeprefix(mark).decode(codec)
+            return mark, codec
+    return b"", "latin-1"
 
 
 def decoded(path: Path, content: bytes) -> tuple[str, tuple[Note, ...]]:

@@ -131,6 +131,8 @@ class TextTable:
     separator: str = ","
     sheet: str = ""
     """The sheet of the workbook it comes from, or the name of the table in a file of R."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Where each column stands in its text or sheet, counted from 1."""
     declared: Mapping[str, str] = field(default_factory=dict)
     """Columns by the part of a study that the file itself says they are."""
     others: tuple["TextTable", ...] = ()
@@ -191,7 +193,8 @@ def read_table(path: Path, text: str, *, may_be_empty: bool = False, whole_rows:
 
     def table_at(place: Area) -> TextTable:
         header = [typed(name.strip()) for name in place.header]
-        return table_of(path, header, place.records, typed, may_be_empty=may_be_empty, whole_rows=whole_rows)
+        flags = {"may_be_empty": may_be_empty, "whole_rows": whole_rows}
+        return table_of(path, header, place.records, typed, left=place.left, **flags)
 
     return dataclasses.replace(first_table(places, table_at), separator=separator)
 
@@ -220,8 +223,12 @@ def table_of(
     *,
     may_be_empty: bool = False,
     whole_rows: bool = False,
+    left: int = 0,
 ) -> TextTable:
-    """Make a table of its header and its records, each with its row and line; `typed` is applied to every cell."""
+    """Make a table of its header and its records, each with its row and line, `left` columns from the edge.
+
+    `typed` is applied to every cell.
+    """
     header = _checked_header(path, header)
     full = [numbered for numbered in records if any(numbered[2])]
     n_cells = len(full) * len(header)
@@ -240,7 +247,8 @@ def table_of(
     cells = [[typed(cell.strip()) for cell in column] for column in columns]
     frame = pd.DataFrame({n: pd.Series(column, dtype=object) for n, column in enumerate(cells)})
     frame, notes = _named(frame, header)
-    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes)
+    places = {name: left + n for n, name in enumerate(header, start=1) if name}
+    return TextTable(frame, np.array(rows, dtype=np.int64), np.array(lines, dtype=np.int64), notes, places=places)
 
 
 def _one_name(text: str) -> bool:

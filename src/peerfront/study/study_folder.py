@@ -3,7 +3,8 @@
     harbour/
       log.jsonl                 every week, decision, hand-out and undo: only ever added to (`foundation.chained_log`)
       schema.toml               how the study's file is read; edit it
-      week-01_2026-03-02/       results of the week: sheet, forecast, summary, people in the file, model if refitted
+      week-01_2026-03-02/       results of the week: sheet, forecast, summary, people in the file, model if refitted,
+                                changes of a mended copy
       week-02_2026-03-09/
 
 Nothing in it is ever overwritten or removed. Undoing a week adds a line to the log; its folder stays, and the next
@@ -23,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 
+from peerfront.data.mending import original_stem
 from peerfront.foundation.chained_log import ChainedLog
 from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
 from peerfront.foundation.files import LARGEST_FILE, write_bytes
@@ -45,7 +47,7 @@ from peerfront.foundation.own_files import (
 )
 from peerfront.problem.state import MOST_COUPONS
 
-LOG, SCHEMA, PEOPLE, MODEL = "log.jsonl", "schema.toml", "people.csv", "model"
+LOG, SCHEMA, PEOPLE, MODEL, CHANGES = "log.jsonl", "schema.toml", "people.csv", "model", "changes.csv"
 WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
 """Kinds of entries."""
 UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
@@ -67,8 +69,8 @@ class Week:
 
 
 def folder_beside(file: Path) -> Path:
-    """The usual folder of a study's file."""
-    return file.with_name(f"{file.stem}-study")
+    """The usual folder of a study's file, the same for its mended copies."""
+    return file.with_name(f"{original_stem(file)}-study")
 
 
 def study_of(model: Path) -> Path:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.mending import changes_of
 from peerfront.data.read.dates import EPOCH
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
@@ -27,7 +28,7 @@ from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_sheet import Heading, study_name
-from peerfront.study.study_folder import MODEL, PEOPLE, SCHEMA, StudyFolder, Week, check_is_folder
+from peerfront.study.study_folder import CHANGES, MODEL, PEOPLE, SCHEMA, StudyFolder, Week, check_is_folder
 from peerfront.study.week_changes import (
     Changes,
     CouponsLeft,
@@ -220,7 +221,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
     if schema_file is None or schema_file.parent != kept.path:
         write_text(kept.path / SCHEMA, schema_text(schema, study=file.name))
     given = [] if done is None or last is None else done.entries(last.number)
-    kept.add_week(name, _files(study, new, heading), facts, plan.decisions, given)
+    kept.add_week(name, _files(study, new, heading) | _changes(file), facts, plan.decisions, given)
     progress(1.0, DONE)
     return _result(kept, new)
 
@@ -336,6 +337,12 @@ def _checksum(choice: ModelChoice, last: Week | None) -> str:
 
 def _name(last: Week | None, study: Study) -> str:
     return str(last.facts["study"]) if last is not None else study_name(study.source)
+
+
+def _changes(file: Path) -> dict[str, bytes]:
+    """The log of changes of a file that is a mended copy."""
+    changes = changes_of(file)
+    return {} if changes is None else {CHANGES: changes}
 
 
 def _files(study: Study, new: NewWeek, heading: Heading) -> dict[str, bytes]:

@@ -60,6 +60,16 @@ def commands_with(typed: Typed | None, remedies: Sequence[Remedy]) -> tuple[Comm
     return ("check", typed.file, *options, "--out", CHECKED), again
 
 
+def mended_command(typed: Typed | None, file: str, copy: str, columns: Mapping[str, Sequence[str]]) -> Command:
+    """The command that was typed, for the mended copy of its file; `columns` are those it has to be told."""
+    told = [Remedy("map", (role, *names)) for role, names in columns.items()]
+    if typed is None:
+        return ("check", copy, *(part for each in told for part in _told(each)))
+    words = _without(tuple(word for word in typed.words if word not in ("--mend", "--yes")), [Remedy("copy"), *told])
+    place = words.index(file) if file in words else 1
+    return (*words[:place], copy, *words[place + 1 :], *(part for each in told for part in _told(each)))
+
+
 def _told(remedy: Remedy) -> Command:
     if remedy.setting == "map":
         role, *columns = remedy.value

@@ -1,14 +1,16 @@
 """Write the files of each result, for the commands and for the app."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import write_bytes, write_csv, write_text
 
 if TYPE_CHECKING:
+    from peerfront.data.mending import Decision
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import StudySchema
     from peerfront.study.backtest import Backtest
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from peerfront.study.outlook import Outlook
 
 SCHEMA_FILE = "schema.toml"
+CHANGES_FILE = "changes.csv"
 CHECK_FILES = ("problems.csv", "summary.csv", "summary.json", "tree.dot", SCHEMA_FILE)
 FORECAST_FILES = (
     "rounds.csv", "weeks.csv", "summary.csv", "parts.csv", "seeds.csv", "target.csv", "forecast.png", "forecast.svg",
@@ -41,8 +44,9 @@ def write_check(
     schema: "StudySchema",
     reasons: Mapping[str, Any],
     names: tuple[str, ...] = CHECK_FILES,
+    changes: bytes | None = None,
 ) -> None:
-    """Write the results of `check`; `names` may leave out the schema."""
+    """Write the results of `check`; `names` may leave out the schema, `changes` are those of a mended copy."""
     from peerfront.data.schema_file import schema_text
     from peerfront.data.writers import dot_text
     from peerfront.foundation.spreadsheets import csv_text
@@ -55,6 +59,33 @@ def write_check(
     write_text(folder / "tree.dot", dot_text(study), private=True)
     if SCHEMA_FILE in names:
         write_text(folder / SCHEMA_FILE, schema_text(schema, reasons, study.source), private=True)
+    if changes is not None:
+        write_bytes(folder / CHANGES_FILE, changes, private=True)
+
+
+def write_mended(original: Path, copy: Path, content: bytes, decisions: "Iterable[Decision]") -> Path:
+    """Write a mended copy and beside it the log of its changes, after those of the file it was made from."""
+    from datetime import datetime
+    from hashlib import sha256
+
+    from peerfront.data.mending import changes_of, log_beside
+    from peerfront.foundation.spreadsheets import csv_text
+    from peerfront.words.study_check import change_table
+
+    now = datetime.now().astimezone().isoformat(timespec="seconds")
+    digests = (sha256(each).hexdigest() for each in (original.read_bytes(), content))
+    header, rows = csv_text(change_table(decisions, now, *digests)).split("\n", 1)
+    earlier = (changes_of(original) or b"").decode("utf-8-sig") or f"{header}\n"
+    log = log_beside(copy)
+    is_new = not log.exists()
+    write_csv(log, earlier + rows, private=True)
+    try:
+        write_bytes(copy, content, private=True)
+    except PeerfrontError:
+        if is_new:
+            log.unlink(missing_ok=True)
+        raise
+    return log
 
 
 def write_waiting(file: Path, study: "Study") -> int:

@@ -1,6 +1,5 @@
 """The output of `peerfront check` about a study's file."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,13 +8,14 @@ import pandas as pd
 
 from peerfront.data.columns.column_findings import is_sensitive, is_too_good
 from peerfront.data.columns.column_names import MEANING
-from peerfront.data.problems import KINDS, Problem, in_place
+from peerfront.data.mending import Decision
+from peerfront.data.problems import Problem, ProblemGroup, Proposal, at, grouped, in_place
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import FORMATS, ROLES
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, assumed_days, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, Remedy, first_of, note
 from peerfront.words.language import Text, n_coupons, n_people, say, say_n
 from peerfront.words.notebook import html_of
 
@@ -23,6 +23,7 @@ _MOST_TREES = 8
 _MOST_COLUMNS = 200
 _MOST_CATEGORIES = 8
 _MOST_EXAMPLES = 2  # faults of one kind
+_MOST_OFFERS = 3  # changes of one kind, and rows of one change
 _WIDEST_BAR = 16  # characters
 _ALWAYS = ("people", "seeds", "deepest wave", "coupons issued", "coupons redeemed")
 """Facts that are listed even where they are 0."""
@@ -53,7 +54,7 @@ class ProblemKind:
     title: Message
     examples: tuple[Message, ...]
     more: Text
-    remedy: Message
+    remedy: Message | Text
 
 
 def heading(study: Study) -> Text:
@@ -307,34 +308,79 @@ def left_out_notes(reasons: Mapping[str, Message]) -> list[Text]:
 
 
 def problem_kinds(study: Study) -> list[ProblemKind]:
-    """The faults of a study by kind, the most frequent first."""
+    """The same faults of a study together: errors first, then the most frequent."""
     kinds = []
-    for kind, count in Counter(problem.kind for problem in study.problems).most_common():
-        mine = [problem for problem in study.problems if problem.kind == kind]
+    for group in grouped(study.problems):
+        count = len(group.problems)
         more = say(
             "... and {n:,} more; all are in problems.csv with {out}.",
             n=count - _MOST_EXAMPLES,
             out=Remedy("out", "FOLDER"),
         )
+        offer = say("Offered with --mend: {offer}", offer=offer_lines(group, study.place, 1)[0])
         kinds.append(
             ProblemKind(
                 count,
-                KINDS[kind].title,
-                tuple(in_place(problem, study.place) for problem in mine[:_MOST_EXAMPLES]),
+                group.first.title,
+                tuple(in_place(problem, study.place) for problem in group.problems[:_MOST_EXAMPLES]),
                 more if count > _MOST_EXAMPLES else Text(""),
-                KINDS[kind].remedy,
+                offer if group.proposals else group.first.remedy,
             )
         )
     return kinds
 
 
+def offer_lines(group: ProblemGroup, place: str, most: int = _MOST_OFFERS) -> list[Text]:
+    """The first changes that are offered for a group of faults, each with its rows, and how many more there are."""
+    same: dict[tuple[str, str | None, str], list[Proposal]] = {}
+    for each in group.proposals:
+        same.setdefault((each.found, each.proposed, "" if each.proposed else str(each.row)), []).append(each)
+    lines = []
+    for alike in list(same.values())[:most]:
+        rows = first_of([at(place, each.row) for each in alike], _MOST_OFFERS)
+        lines.append(say("{rows}: {offer} ({why})?", rows=rows, offer=offer_text(alike[0]), why=alike[0].why))
+    if len(same) > most:
+        lines.append(say("... and {n:,} more.", n=len(same) - most))
+    return lines or [Text("")]
+
+
+def offer_text(proposal: Proposal) -> Text:
+    """The change that is offered: CO160A -> C0160A."""
+    if proposal.proposed is None:
+        return say("leave out the row of {found!r}", found=proposal.found) if proposal.found else say("leave it out")
+    return say("{found} -> {proposed}", found=proposal.found or _nothing(), proposed=proposal.proposed or _nothing())
+
+
+def _nothing() -> Text:
+    return say("(empty)")
+
+
+def change_table(decisions: Iterable[Decision], when: str, original: str, copy: str) -> pd.DataFrame:
+    """The log of a mended copy: what was offered and what became of it, with digests of the two files."""
+    columns = ["when", "row", "column", "found", "proposed", "why", "decision", "remark", "original", "copy"]
+    rows = [
+        (
+            *(when, each.proposal.row, each.proposal.column, each.proposal.found),
+            str(say("(row left out)")) if each.proposal.proposed is None else each.proposal.proposed,
+            *(str(each.proposal.why), each.decision, str(each.why or ""), original, copy),
+        )
+        for each in decisions
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def problem_table(problems: Iterable[Problem]) -> pd.DataFrame:
     """The problems as a table for people."""
-    columns = ["severity", "row", "person", "problem", "what", "what to do"]
-    rows = [
-        (p.severity.value, "" if p.row is None else p.row, p.person, str(p.title), str(p.message), str(p.remedy))
-        for p in problems
-    ]
+    columns = ["severity", "row", "person", "problem", "what", "what to do", "found", "proposed"]
+    rows = []
+    for p in problems:
+        offer = p.proposal
+        change = (
+            ("", "") if offer is None else (offer.found, offer_text(offer) if not offer.proposed else offer.proposed)
+        )
+        place = "" if p.row is None else p.row
+        texts = (str(p.title), str(p.message), str(p.remedy), *map(str, change))
+        rows.append((p.severity.value, place, p.person, *texts))
     return pd.DataFrame(rows, columns=columns)
 
 

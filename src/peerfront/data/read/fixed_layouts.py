@@ -95,6 +95,25 @@ def list_rdsat(path: Path, text: str, settings: ReadSettings, problems: tuple[Pr
     )
 
 
+def rdsat_columns(text: str) -> tuple[list[str], str, str]:
+    """The columns of a text that `list_rdsat` reads, the code for "none", and what stands between cells."""
+    lines = text.splitlines()
+    header = _cut(lines[1], _separator(lines[1:2]))
+    names = ["id", NETWORK_SIZE, OWN_COUPON, *coupon_names(_count(header[1])), *header[3:]]
+    return names, header[2], _separator([line for line in lines[2:] if line.strip()])
+
+
+def cut_line(line: str, separator: str) -> list[tuple[int, int]]:
+    """Where the cells of a line stand, without the blanks around them."""
+    cells = re.finditer(rf"[^{separator}]*(?:{separator}|$)" if separator else r"\S+", line)
+    spans = []
+    for cell in cells:
+        text = cell[0].rstrip(separator) if separator else cell[0]
+        start = cell.start() + len(text) - len(text.lstrip())
+        spans.append((start, start + len(text.strip())))
+    return spans
+
+
 def _count(text: str) -> int:
     """Read a number of people or coupons, in at most 12 digits."""
     if not re.fullmatch("[0-9]{1,12}", text):
@@ -141,7 +160,7 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
             raise DataFileError("survey_app.no_key", path=path, record=number, key=absent[0], needed=list(_NEEDED))
         _check_record(note("survey_app.at_record", path=path, record=number), record)
         if record.get("deletedAt"):
-            code = _text(record["surveyCode"])
+            code = answer_text(record["surveyCode"])
             problems_so_far.append(Problem("deleted", number, code, note("problems.deleted", code=code)))
             continue
         rows.append(number)
@@ -149,12 +168,12 @@ def list_app(path: Path, text: str, settings: ReadSettings, problems: tuple[Prob
     if not kept:
         raise DataFileError("survey_app.nobody", path=path)
     answers = pd.DataFrame(
-        [{str(name).strip(): _text(answer) for name, answer in (r.get("responses") or {}).items()} for r in kept],
+        [{str(name).strip(): answer_text(answer) for name, answer in (r.get("responses") or {}).items()} for r in kept],
         dtype=object,
         index=range(len(kept)),
     ).fillna("")
     if any(record.get(DATE) for record in kept):
-        answers.insert(0, DATE, [_text(record.get(DATE)) for record in kept], allow_duplicates=True)
+        answers.insert(0, DATE, [answer_text(record.get(DATE)) for record in kept], allow_duplicates=True)
     repeated = answers.columns[answers.columns.duplicated()]
     if len(repeated):
         raise DataFileError("survey_app.answer_twice", path=path, answer=repeated[0])
@@ -253,7 +272,7 @@ def _check_record(place: Message, record: dict[str, Any]) -> None:
             raise DataFileError("survey_app.nested_answer", place=place, value=answer)
 
 
-def _text(value: Any) -> str:
+def answer_text(value: Any) -> str:
     """Turn an answer into text: whole numbers without a point, several choices joined by a plus."""
     if value is None:
         return ""
@@ -262,7 +281,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        return "+".join(map(_text, value))
+        return "+".join(map(answer_text, value))
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     return str(value).strip()
@@ -270,7 +289,7 @@ def _text(value: Any) -> str:
 
 def _codes(values: list[Any]) -> Texts:
     codes = np.empty(len(values), dtype=object)
-    codes[:] = [_text(value) for value in values]
+    codes[:] = [answer_text(value) for value in values]
     return codes
 
 
@@ -278,5 +297,5 @@ def _slots(lists: list[list[Any]]) -> Texts:
     """Put lists of codes side by side, [people, slots], with "" where a list is shorter."""
     slots = np.full((len(lists), max(map(len, lists), default=0)), "", dtype=object)
     for person, codes in enumerate(lists):
-        slots[person, : len(codes)] = [_text(code) for code in codes]
+        slots[person, : len(codes)] = [answer_text(code) for code in codes]
     return slots

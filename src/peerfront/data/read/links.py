@@ -22,7 +22,7 @@ from peerfront.data.read.coupon_codes import (
     seed_marks,
 )
 from peerfront.data.read.listing import Listing, Texts, each, of_people
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.recruitment_trees import NOBODY
 
 SEED_MARKS = ("seed", "0", "-1", "none", "seeds", "__seed__")
@@ -75,7 +75,7 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
     again = np.flatnonzero(pd.Series(ids, dtype=object).duplicated().to_numpy() & (ids != ""))
     earlier = listing.rows[places_of(ids[again], ids)]
     repeated = [note("problems.id_again", id=ids[i], at=at(place, row)) for i, row in zip(again, earlier, strict=True)]
-    faults += each(listing, "repeated-id", again, repeated)
+    faults += each(listing, "repeated-id", again, repeated, mends=_same_rows(listing, again, earlier))
     columns = [codes for codes in (ids, listing.own_coupons, listing.recruiters) if codes is not None]
     columns += list(listing.coupons.T) if listing.coupons is not None else []
     for codes in columns:
@@ -83,6 +83,24 @@ def faults_of_codes(listing: Listing) -> list[Problem]:
         short = np.array([i for i in candidates if _LOST_DIGITS.fullmatch(codes[i])], dtype=np.intp)
         faults += of_people(listing, "digits-lost", short, "problems.cut_short", coupon=codes)
     return faults
+
+
+def _same_rows(
+    listing: Listing, again: NDArray[np.intp], earlier: NDArray[np.int64]
+) -> list[tuple[str, str, None, Message] | None]:
+    """Propose to leave out the rows that say the same as the earlier row of the person."""
+    held = [listing.people.to_numpy(dtype=object), listing.coupons]
+    single = (listing.own_coupons, listing.recruiters, listing.issued, listing.seed_marks)
+    held += [values[:, None] for values in single if values is not None]
+    everything = np.hstack([values.astype(object) for values in held if values is not None])
+    first = places_of(listing.ids[again], listing.ids)
+    column = listing.columns["id"][0]
+    return [
+        (column, str(listing.ids[i]), None, note("mends.same_as", at=at(listing.place, row)))
+        if (everything[i] == everything[j]).all()
+        else None
+        for i, j, row in zip(again, first, earlier, strict=True)
+    ]
 
 
 def without_self(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Problem]]:
@@ -186,15 +204,19 @@ def _not_issued(listing: Listing, own: Texts, orphan: NDArray[np.bool_], coupons
     if not len(people):
         return []
     places = places_of(_alike(own[people]), _alike(coupons.code))
-    texts = []
+    column = listing.columns["own_coupon"][0]
+    texts: list[Message] = []
+    mends: list[tuple[str, str, str | None, Message] | None] = []
     for person, place in zip(people, places, strict=True):
         name, code = listing.ids[person], own[person]
         if place == NOBODY:
             texts.append(note("problems.not_issued", person=name, code=code))
+            mends.append(None)
         else:
             near, holder = coupons.code[place], listing.ids[coupons.holder[place]]
             texts.append(note("problems.not_issued_but_near", person=name, code=code, near=near, holder=holder))
-    return each(listing, "not-issued", people, texts)
+            mends.append((column, str(code), str(near), note("mends.issued_to", person=holder)))
+    return each(listing, "not-issued", people, texts, mends=mends)
 
 
 def _alike(codes: Texts) -> Texts:

@@ -44,6 +44,8 @@ def remedy_text(remedy: Remedy) -> Text | str:
     where = speaker().medium
     if remedy.setting == "map":
         return _columns_text(*remedy.value)
+    if remedy.setting == "mend":
+        return _mend_text(remedy)
     if remedy.setting == "details" and where is not Medium.TERMINAL:
         return say("in the details")
     if where is Medium.PAGE:
@@ -66,6 +68,15 @@ def remedies_text(remedies: Remedies) -> str:
     columns = {each.value[0]: tuple(each.value[1:]) for each in remedies if each.setting == "map"}
     others = [str(each) for each in remedies if each.setting != "map"]
     return ", ".join([f"columns={columns!r}", *others] if columns else others)
+
+
+def _mend_text(remedy: Remedy) -> Text | str:
+    """Where changes that would mend a file are offered: the command that was typed with --mend, or on the page."""
+    where, typed = speaker().medium, speaker().typed
+    if where is Medium.PAGE:
+        return say("“Accept”, below")
+    takes = where is Medium.TERMINAL and typed is not None and remedy.setting in typed.takes
+    return command_line(commands_with(typed, [remedy])[0]) if takes else "peerfront check FILE --mend"
 
 
 def _columns_text(role: str, *columns: str) -> Text | str:
