@@ -134,7 +134,7 @@ def sheet_grid(path: Path, content: bytes, name: str) -> SheetGrid:
     """Read the cells of a sheet as they stand in it."""
     with _in_words(path):
         source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        sheet = _parsed(path, source, name)
+        sheet = _parsed(source, name)
         part = str(vars(source[name])["_worksheet_path"])
     return SheetGrid(part, sheet.rows, sheet.merged, source.epoch)
 
