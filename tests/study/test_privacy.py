@@ -159,7 +159,7 @@ def made_up(people: int = 60) -> pd.DataFrame:
     table.loc[table.index[:20], "club"] = "usual"
     table.loc[table.index[25], "club"] = "the only one"
     table["trade"] = [f"trade {i % 12}" if i < 24 else "none" for i in range(len(table))]  # two people each
-    table["age"] = [20 + i % 30 for i in range(len(table) - 2)] + [88, 99]
+    table["age"] = [20 + i % 30 for i in range(len(table) - 2)] + [89, 91]
     return table
 
 
