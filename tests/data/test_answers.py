@@ -73,9 +73,14 @@ def test_words_for_not_known_in_several_languages() -> None:
     assert set(kept.people["home"]) == {"own", "rented", "refused", ""}
 
 
-def test_two_letters_beside_others_are_codes_and_no_words() -> None:
+def test_two_letters_beside_others_are_codes() -> None:
     assert "DK" in set(study_with(country=["DK", "SE", "FI", "SE"]).people["country"])
     assert set(study_with(tested=["si", "no", "ns"]).people["tested"]) == {"si", "no", ""}
+
+
+def test_results_are_no_words_for_not_known() -> None:
+    assert set(study_with(result=["+", "-", "?"]).people["result"]) == {"+", "-", ""}
+    assert set(study_with(result=["R", "NR", "-"]).people["result"]) == {"R", "NR", ""}
 
 
 def test_a_likely_typing_error_is_offered_and_not_mended() -> None:

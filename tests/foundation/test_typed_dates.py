@@ -94,6 +94,15 @@ def test_what_is_no_date(text: str) -> None:
     assert np.isnan(read_texts(column(text)).day_first[0])
 
 
+@given(st.lists(st.text("0123456789/-. :aprilmy\u0663\u2013T+", max_size=30) | st.text(max_size=70), max_size=5))
+def test_every_text_is_read_or_none(texts: list[str]) -> None:
+    read = read_texts(column(*texts))
+    assert (np.isnan(read.day_first) == np.isnan(read.month_first)).all()
+    assert read_days(column(*texts)).shape == (len(texts),)
+    for text in texts:
+        likely_day(text, -1e5, 1e5)
+
+
 def test_two_digits_of_the_year_may_come_first() -> None:
     read = read_days(column("24-05-03", "24-05-17", "24-06-30"))
     assert read.tolist() == [day(2024, 5, 3), day(2024, 5, 17), day(2024, 6, 30)]

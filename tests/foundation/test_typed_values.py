@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from peerfront.foundation.typed_values import read_numbers, rough_number, unified
+from peerfront.foundation.typed_values import means_not_known, read_numbers, rough_number, unified
 
 
 @pytest.mark.parametrize(
@@ -40,6 +42,15 @@ def test_rough_numbers(text: str, least: float, most: float) -> None:
 @pytest.mark.parametrize("text", ["many", "15-10", "", "a", "1-2-3", "20" * 30, "about"])
 def test_what_says_no_number(text: str) -> None:
     assert rough_number(text) is None
+
+
+@given(st.lists(st.text(max_size=60), max_size=5))
+def test_every_text_is_read_or_none(texts: list[str]) -> None:
+    assert read_numbers(pd.Series(texts, dtype=object)).shape == (len(texts),)
+    assert means_not_known(texts) <= set(texts)
+    for text in texts:
+        rough_number(text)
+        assert unified(unified(text)) == unified(text)
 
 
 def test_writings() -> None:

@@ -144,8 +144,15 @@ def rough_number(text: str) -> tuple[float, float] | None:
 
 
 def means_not_known(different: Iterable[str]) -> set[str]:
-    """Those of a column's different texts that say "not known", such as "DK", "refused" or "no sabe"."""
+    """Those of a column's different texts that say "not known", such as "DK", "refused" or "no sabe".
+
+    Beside other answers they may mean something else: DK beside SE and NO is a country, - beside + a result, as is NR
+    (not reactive) beside R.
+    """
     plain = {text: unified(text) for text in different if len(text) <= _LONGEST_WORDS}
     pairs = {word for word in plain.values() if len(word) == 2 and word.isalpha() and word not in _NOT_KNOWN}
-    codes = len(pairs - {"si", "no", "ja"}) > 1  # DK beside SE and NO is a country
-    return {text for text, word in plain.items() if word in _NOT_KNOWN and not (codes and len(word) == 2)}
+    words = set(plain.values())
+    meant = {word for word in words if len(word) == 2} if len(pairs - {"si", "no", "ja"}) > 1 else set()
+    meant |= {"-"} if any(word.startswith("+") for word in words) else set()
+    meant |= {"nr"} if not words.isdisjoint({"r", "reactive", "reactivo"}) else set()
+    return {text for text, word in plain.items() if word in _NOT_KNOWN and word not in meant}
