@@ -179,6 +179,25 @@ def test_sizes_that_are_codes_and_sizes_of_nobody() -> None:
     assert among.not_known == {}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "asked"),
+    [
+        ("1 2 3 4 5", "size_codes"), ("0 1 2 3 9", "size_codes"), ("1 2 3 4 99", "size_codes"),
+        ("0-5 6-10 11-20", "size_bands"), ("0-5 6-10 more", "size_bands"), ("1 2 3 4 5 6 7 8 9", None),
+        ("2 4 6 8", None), ("1 2 3 4 5 20", None), ("10 11 12", None), ("1 3 5 9", None), ("0-5 6 7 8 9", None),
+    ],
+)  # fmt: skip
+def test_sizes_that_number_bands_are_asked_about(sizes: str, asked: str | None) -> None:
+    study = study_with(network_size=sizes.split())
+    codes = [problem for problem in study.problems if problem.kind == "coded-network-size"]
+    assert [problem.message.code for problem in codes] == ([f"problems.{asked}"] if asked else [])
+    assert [remedy.value for problem in codes for remedy in problem.remedies] == (
+        [("network_size",), ("network_size", "")] if asked else []
+    )
+    unread = study_with(ReadSettings(columns={"network_size": ()}), network_size=sizes.split())
+    assert not found(unread, "coded-network-size")
+
+
 def test_units_are_read_and_what_is_no_number_is_told() -> None:
     ages = [f"{20 + n} años" for n in range(30)] + ["young", "20-25", "30ish"]
     study = study_with(age=ages)

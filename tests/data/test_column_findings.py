@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_columns import LEAKS, ordinary, study_of
 
-from peerfront.data.columns.column_findings import Against, column_findings, vetted
+from peerfront.data.columns.column_findings import Against, column_findings, too_many_categories, vetted
 from peerfront.data.columns.column_names import MEANING
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.schema_file import parse_schema, schema_text
@@ -101,6 +101,16 @@ def test_what_predicts_too_well_stops_unless_the_schema_says_so(study) -> None:
     allowed = vetted(study, StudySchema((GENDER, replace(SCORE, use=True))))
     assert allowed.accepted == ("score",)
     assert "It is used because the schema says use = true." in str(allowed.notes[0])
+
+
+def test_more_categories_than_people_can_tell_about_are_said(study) -> None:
+    few = study.informative.sum() // 10
+    enough = FieldRule("age", tuple(map(str, range(few + 1))))
+    assert too_many_categories(study, StudySchema((enough,))) == ()
+    (said,) = too_many_categories(study, StudySchema((enough, GENDER)))
+    assert (said.arguments["columns"], said.arguments["categories"]) == (2, few + 1)
+    assert vetted(study, StudySchema((enough, GENDER))).notes == (said,)
+    assert not vetted(study, StudySchema((enough, replace(GENDER, use=False)))).notes
 
 
 def test_both_excluded_and_used_is_a_contradiction() -> None:

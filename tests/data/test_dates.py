@@ -11,6 +11,7 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.schema_file import parse_schema, schema_text
 from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingError
+from peerfront.study.coupon_calendar import why_undated
 
 PEOPLE = [
     ("a", "seed", "3", day_text(0)),
@@ -64,6 +65,35 @@ def test_usual_names_are_recognised_and_describe_nobody(column, role) -> None:
     study = study_of_rows(PEOPLE, **{column: values})
     assert study.columns[role] == (column,)
     assert (column in guess_schema(study).schema.schema.names) is (role == "site")
+
+
+def test_dates_that_are_not_used_are_asked_for() -> None:
+    rows = [(person, who, k, "") for person, who, k, _ in PEOPLE]
+    columns = {
+        "letter": [day_text(30), day_text(3), "", day_text(1)],
+        "llegada": [day for *_, day in PEOPLE],
+        "nacimiento": ["1980-02-01", "1999-01-31", "1971-05-09", "1988-08-08"],
+        "age": ["20", "30", "40", "50"],
+        "q": ["2024 or so", "2023", "2 of 3", "4 of 5"],
+    }
+    study = study_of_rows(rows, **columns)
+    assert study.other_dates == ("llegada", "letter"), "recruits come after their recruiter"
+    [problem] = [problem for problem in study.problems if problem.kind == "unused-dates"]
+    remedies = [("date", "llegada"), ("date", "letter")]
+    assert [remedy.value for remedy in problem.remedies] == remedies
+    for ask in (lambda: study.as_of("2026-03-01"), lambda: read_again(rows, columns, still_open="14 days")):
+        with pytest.raises(SettingError) as error:
+            ask()
+        assert [remedy.value for remedy in error.value.remedies][:2] == remedies
+    assert why_undated(study).remedies == problem.remedies
+    assert study_of_rows(PEOPLE, **columns).other_dates == (), "a column is read as the day people took part"
+    assert read_again(rows, columns, columns={"date": ()}).problems == (), "the user says that none is"
+    assert str(why_undated(study_of_rows(rows, age=columns["age"]))) == "no column of the file was read as dates"
+
+
+def read_again(rows, more, **settings):
+    table = pd.DataFrame(rows, columns=["id", "recruiter", "coupons_issued", "date"]).assign(**more)
+    return study_from_table(table, ReadSettings(**settings))
 
 
 def test_a_date_in_the_future_is_unknown_and_no_day_of_the_study() -> None:

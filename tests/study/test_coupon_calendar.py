@@ -73,10 +73,10 @@ def test_sites_of_five_people_or_more() -> None:
 def test_when_dates_do_not_suffice() -> None:
     made = demo_study(80).study
     assert why_undated(study_from_table(made)) is None
-    assert "no dates" in str(why_undated(study_from_table(made.drop(columns=["date"]))))
+    assert "no column of the file was read as dates" in str(why_undated(study_from_table(made.drop(columns=["date"]))))
     assert "still_open = 'none'" in str(why_undated(study_from_table(made, ReadSettings(still_open="none"))))
     assert "fewer than 10" in str(why_undated(study_of_rows(PEOPLE)))
     some = made.assign(date=made["date"].where(np.arange(len(made)) % 10 < 7, ""))
     assert "only 7" in str(why_undated(study_from_table(some)))
-    with pytest.raises(SettingError, match="has no dates"):
+    with pytest.raises(SettingError, match="No column of the table was read as dates"):
         coupons_seen(study_from_table(made.drop(columns=["date"])))

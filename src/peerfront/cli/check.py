@@ -70,7 +70,7 @@ def check_command(
     if waiting is not None:
         claim(context, waiting, overwrite=overwrite, inputs=(file, schema))
 
-    from peerfront.data.columns.column_findings import vetted
+    from peerfront.data.columns.column_findings import too_many_categories, vetted
     from peerfront.data.columns.schema_guess import guess_schema
     from peerfront.data.study import summarise
     from peerfront.data.study_schema import history_of
@@ -93,7 +93,7 @@ def check_command(
     notes: tuple[Message, ...] = ()
     if saved is None:
         guess = guess_schema(study)
-        study_schema, reasons = guess.schema, guess.reasons
+        study_schema, reasons, notes = guess.schema, guess.reasons, too_many_categories(study, guess.schema)
     else:
         saved.check_columns(study)
         allowed = vetted(study, saved)

@@ -40,10 +40,14 @@ _WARNINGS = (
     "issued-before-date", "expires-before-issue", "bad-valid-days", "bad-network-size", "encoding", "unnamed-column",
     "cell-without-value", "merged-cells", "several-rows", "assumed-seed", "seed-with-coupon", "not-marked-seed",
     "fixed-places", "deleted", "row-count", "not-a-person", "other-table", "bad-number", "stands-apart", "odd-answer",
-    "long-before",
+    "long-before", "unused-dates", "coded-network-size",
 )  # fmt: skip
 _REMEDIES = {
     "placeholder": {"missing": Remedy("missing", "CODE")},
+    "coded-network-size": {
+        "column": Remedy("map", ("network_size",)),
+        "none": Remedy("map", ("network_size", "")),
+    },
     "assumed-seed": {"seed": Remedy("map", ("seed",))},
     "used-after-expiry": {"valid_days": Remedy("valid_days")},
     "expires-before-issue": {"valid_days": Remedy("valid_days")},

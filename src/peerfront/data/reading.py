@@ -185,7 +185,7 @@ def _checked(listing: Listing) -> Study:
         network_size=network_size,
         own_coupons=listing.own_coupons,
         coupons=listing.coupons,
-        still_open=still_open(settings, dates.taken_part, trees.wave, dates.last, listing.source),
+        still_open=still_open(settings, dates.taken_part, trees.wave, dates.last, listing.source, dates.unused),
         problems=in_file_order(problems),
         steps=(*listing.steps, *_nobody_known(listing, links, network_size)),
         not_known=listing.not_known,
@@ -195,6 +195,7 @@ def _checked(listing: Listing) -> Study:
         redeemed_days=dates.redeemed,
         valid_days=dates.valid_days,
         numbered_days=dates.numbered,
+        other_dates=dates.unused,
     )
 
 

@@ -79,6 +79,8 @@ class Study:
     """[people], days from issue to expiry; inf where coupons never expire, nan where the date of issue is not known."""
     numbered_days: bool = False
     """Whether the file numbers its days instead of giving dates."""
+    other_dates: tuple[str, ...] = ()
+    """Where no column was read as the day people took part: columns of dates that may be it, the likeliest first."""
     cut: bool = False
     """Whether something that came after `day` was left out (`as_of`)."""
     listed: NDArray[np.bool_] | None = None

@@ -4,6 +4,7 @@ A coupon of somebody who got it on day d with a validity of V days can be used u
 shows on a day is what was known in the evening.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date as calendar_date
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.read.coupon_codes import NOT_SAID, SEED, seed_marks
-from peerfront.data.read.dates import EPOCH, date_text, dates_as_text, last_day, latest_date
+from peerfront.data.read.dates import EPOCH, date_remedies, date_text, dates_as_text, last_day, latest_date
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
@@ -57,7 +58,12 @@ class CouponCounts:
 
 
 def still_open(
-    settings: ReadSettings, days: Days | None, wave: NDArray[np.int64], day: float | None, source: str
+    settings: ReadSettings,
+    days: Days | None,
+    wave: NDArray[np.int64],
+    day: float | None,
+    source: str,
+    other_dates: Sequence[str] = (),
 ) -> Mask:
     """Mark the people whose counts are not final by the settings' own rule; nobody where dates decide, [people].
 
@@ -69,7 +75,7 @@ def still_open(
     if window is None:
         return np.zeros(len(wave), dtype=bool)
     if days is None or day is None or not np.isfinite(days).any():
-        remedies = {"column": Remedy("map", ("date",)), "still_open": Remedy("still_open", "last-wave")}
+        remedies = {"column": date_remedies(other_dates), "still_open": Remedy("still_open", "last-wave")}
         raise SettingError("study_day.no_dates_to_count", days=window, source=source, **remedies)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.floor(days) > day - window)
@@ -230,7 +236,7 @@ def issued_since(study: "Study", earliest: Days) -> "Study":
 def study_as_of(study: "Study", date: str | calendar_date) -> "Study":
     """The study as it was seen in the evening of a day: later people are not there, later coupons not issued."""
     if study.day is None:
-        column = Remedy("map", ("date",))
+        column = date_remedies(study.other_dates)
         raise SettingError("study_day.no_dates", source=study.source, date=str(date)[:40], column=column)
     day = _wanted_day(study, date)
     if study.cut and day > study.day:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.read.dates import FEW_MISSING, date_text
+from peerfront.data.read.dates import FEW_MISSING, date_remedies, date_text
 from peerfront.data.study import Study
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
@@ -30,6 +30,13 @@ FEW_RETURNS = 30
 """Returns of known age below which times rest mostly on what other studies published."""
 
 
+def why_no_dates(study: Study) -> Message:
+    """Say that no column is the day people took part, and which may be."""
+    if not study.other_dates:
+        return note("undated.no_dates")
+    return note("undated.other_dates", columns=list(study.other_dates), remedies=date_remedies(study.other_dates))
+
+
 def why_undated(study: Study) -> Message | None:
     """Why return times cannot be fitted to a study; None if they can.
 
@@ -39,7 +46,7 @@ def why_undated(study: Study) -> Message | None:
     if not study.settings.open_by_dates:
         return note("undated.still_open", still_open=study.settings.still_open)
     if study.day is None or study.issued_days is None or study.redeemed_days is None:
-        return note("undated.no_dates")
+        return why_no_dates(study)
     holders = _holders(study)
     dated = holders & np.isfinite(study.issued_days)
     if dated.sum() < FEWEST_DATED:

@@ -8,18 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.data.read.dates import EPOCH
+from peerfront.data.read.dates import EPOCH, date_remedies
 from peerfront.data.study import Study
 from peerfront.data.study_calendar import assumed_days, waiting_people
 from peerfront.data.study_schema import StudySchema, encode_study, frontier_of
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Remedy, note
+from peerfront.foundation.messages import Message, note
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 from peerfront.problem import Frontier
 from peerfront.study.artifacts import Fit
-from peerfront.study.coupon_calendar import coupons_seen, why_undated
+from peerfront.study.coupon_calendar import coupons_seen, why_no_dates, why_undated
 from peerfront.study.orders import PlanOrder
 from peerfront.study.population import check_target, reachable_shares, read_population
 
@@ -189,7 +189,7 @@ def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standin
     undated = why_undated(study) if fit.returns is None else None
     if study.day is None or undated or not study.settings.open_by_dates:
         no_dates = study.day is None or undated
-        why = undated or note("week.no_dates") if no_dates else note("week.open_by_schema")
+        why = undated or why_no_dates(study) if no_dates else note("week.open_by_schema")
         standing = Standing.by_rounds(frontier_of(study, schema), len(study))
         return replace(standing, coupons_left=study.coupons_left), AT_ONCE, why
     times = times_of(fit, study)
@@ -199,7 +199,7 @@ def standing_today(fit: Fit, study: Study, schema: StudySchema) -> tuple[Standin
 def need_dates(study: Study) -> None:
     """Refuse a study whose file does not say when coupons were issued and used."""
     if study.day is None or study.issued_days is None:
-        raise SettingError("outlook.no_dates", file=study.source, map=Remedy("map", ("date",)))
+        raise SettingError("outlook.no_dates", file=study.source, map=date_remedies(study.other_dates))
     if not study.settings.open_by_dates:
         raise SettingError("outlook.open_by_rule", rule=study.settings.still_open, file=study.source)
 

@@ -231,6 +231,20 @@ def _rises(study: Study, numbers: NDArray[np.float64]) -> bool:
 # Schemas that somebody wrote -----------------------------------------------------------------------------------------
 
 
+PEOPLE_PER_CATEGORY = 10
+"""People with usable counts for each category beside the first of its column, below which a schema has too many."""
+
+
+def too_many_categories(study: Study, schema: StudySchema) -> tuple[Message, ...]:
+    """Warn of a schema with more categories than the people can tell about."""
+    categories = sum(len(rule.categories) - 1 for rule in schema.used)
+    needed = PEOPLE_PER_CATEGORY * categories
+    if study.informative.sum() >= needed:
+        return ()
+    counts = {"columns": len(schema.used), "categories": categories, "needed": needed, "each": PEOPLE_PER_CATEGORY}
+    return (warning("column_reasons.too_many_categories", **counts),)
+
+
 @dataclass(frozen=True)
 class Vetted:
     """A schema that may be fitted, and what there is to say about it."""
@@ -239,7 +253,7 @@ class Vetted:
     reasons: dict[str, Message]
     """Why columns with a block of their own are not used, by column."""
     notes: tuple[Message, ...]
-    """Warnings about columns that are used because the schema says `use = true`."""
+    """Warnings about columns that are used because the schema says `use = true`, and about too many categories."""
     accepted: tuple[str, ...] = ()
     """Columns that predict too well and are used because the schema says so."""
 
@@ -273,4 +287,5 @@ def vetted(study: Study, schema: StudySchema) -> Vetted:
     if sensitive:
         notes.append(warning("column_reasons.sensitive_used", columns=sensitive, meaning=MEANING))
     fields = tuple(replace(rule, use=False) if rule.name in reasons else rule for rule in schema.fields)
-    return Vetted(replace(schema, fields=fields), reasons, tuple(notes), tuple(accepted))
+    allowed = replace(schema, fields=fields)
+    return Vetted(allowed, reasons, (*notes, *too_many_categories(study, allowed)), tuple(accepted))

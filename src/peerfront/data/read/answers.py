@@ -26,6 +26,7 @@ _SURE_CODES = {98, 99, 998, 999, 9_998, 9_999, 99_999}  # so usual that one pers
 _FEWEST_OTHERS = 8  # people with other numbers, without whom nothing stands apart
 _FEW, _GAP = 6, 3  # the highest of a few categories in numbers, and how far behind it 7, 8 and 9 stand apart
 _NOT_FEW = 5  # people with the highest of the other numbers
+_MANY_SIZES = 30  # people among whom network sizes go beyond 6
 _TIMES = 3.0  # a code more than so many times the next number stands apart
 _OFTEN, _RARELY = 10, 2  # people with an answer that others may have mistyped, and people with the mistyped one
 _SHORTEST, _MOST_ANSWERS = 4, 60  # letters of an answer, and answers of a column, among which typing errors are sought
@@ -115,6 +116,8 @@ class _Reader:
             self.steps.append(note("steps.rough_numbers", column=name, **values))
             plain[read] = [f"{numbers[place]:g}" for place in read]
         self._codes_apart(name, plain, numbers, counts, is_size=is_size)
+        if is_size:
+            self._codes_of_bands(name, plain, numbers, counts, list(middle))
         with np.errstate(invalid="ignore"):
             possible = (numbers >= 0) & (numbers <= MOST_KNOWN) if is_size else np.isfinite(numbers)
         bad = np.flatnonzero(~possible & (plain != ""))
@@ -129,6 +132,24 @@ class _Reader:
         messages = [note(code, column=name, value=text, most=MOST_KNOWN) for text in found]
         self.problems += each(self.listing, kind, people, messages, name, mends)
         plain[bad] = ""
+
+    def _codes_of_bands(
+        self, name: str, plain: Texts, numbers: NDArray[np.float64], counts: NDArray[np.int64], bands: list[int]
+    ) -> None:
+        """Ask about network sizes that are bands, or a few codes from 0 or 1 on, with 9 for "not known"."""
+        filled = plain != ""
+        n = int(counts[filled].sum())
+        sizes = np.unique(numbers[filled & np.isfinite(numbers)])
+        codes, rest = sizes[sizes <= _FEW], sizes[sizes > _FEW]
+        numbered = len(codes) >= 3 and codes[0] in (0, 1) and (np.diff(codes) == 1).all()
+        fault = None
+        if bands and counts[bands].sum() >= 0.5 * n:
+            values = [str(plain[i]) for i in sorted(bands, key=lambda i: -counts[i])]
+            fault = note("problems.size_bands", column=name, values=first_of(values, _SHOWN))
+        elif n >= _MANY_SIZES and numbered and (not len(rest) or (rest == 9).all()):
+            fault = note("problems.size_codes", column=name, n=n, values=[f"{size:g}" for size in sizes])
+        if fault is not None:
+            self.problems.append(Problem("coded-network-size", None, "", fault, name))
 
     def _codes_apart(
         self, name: str, plain: Texts, numbers: NDArray[np.float64], counts: NDArray[np.int64], *, is_size: bool

@@ -4,7 +4,7 @@ Columns are optional. Coupons without a date of issue were issued when their hol
 recruit took part. What cannot be a date, lies in the future or contradicts another date is a problem with its row.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date as calendar_date
 from datetime import timedelta
@@ -17,7 +17,7 @@ from peerfront.data.problems import Problem, Proposal
 from peerfront.data.read.listing import Listing, Texts, each, of_people
 from peerfront.data.read.read_settings import MOST_DAYS_VALID
 from peerfront.data.read.unsure_dates import decide, within
-from peerfront.foundation.messages import note
+from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_dates import (
     FIRST_YEAR,
@@ -26,6 +26,7 @@ from peerfront.foundation.typed_dates import (
     are_day_numbers,
     day_numbers,
     likely_day,
+    read_days,
     read_texts,
 )
 from peerfront.foundation.typed_values import read_numbers
@@ -33,6 +34,9 @@ from peerfront.foundation.typed_values import read_numbers
 EPOCH = calendar_date(1970, 1, 1)
 FEW_MISSING = 0.2
 """Share of missing dates up to which each is reported, and dates decide which coupons are open."""
+_DATES, _LOOKED_AT = 0.6, 200  # share of dates, of the first so many values, in a column of dates
+_EARLY = 0.1  # share of people who came before their recruiter
+_LONGEST_STUDY = 1_000.0  # days between the first and the last quarter of the people
 _LONG_AFTER = 180.0  # days without anybody before a last date that may be a typing error
 _TOMORROW = timedelta(days=1)  # it may be tomorrow already where the file was written
 
@@ -52,6 +56,8 @@ class Dates:
     numbered: bool = False
     """Whether the file numbers its days, so that nobody knows which dates they are."""
     problems: tuple[Problem, ...] = field(default=())
+    unused: tuple[str, ...] = ()
+    """Where nobody's day is known: other columns of dates, the likeliest first."""
 
     @property
     def last(self) -> float | None:
@@ -89,8 +95,12 @@ def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[n
     taken_part = reader.days("date")
     given, came = reader.days("issued_date", taken_part), reader.days("redeemed_date")
     expiry = reader.days("expiry_date", taken_part, future=True)
+    unused = _unused(listing, recruiter) if taken_part is None or np.isnan(taken_part).all() else ()
+    if unused:
+        fault = note("problems.unused_dates", columns=list(unused), remedies=date_remedies(unused))
+        reader.problems.append(Problem("unused-dates", None, "", fault))
     if all(column is None for column in (taken_part, given, came)):
-        return Dates(problems=tuple(reader.problems))
+        return Dates(problems=tuple(reader.problems), unused=unused)
     unknown = np.full(len(listing.ids), np.nan)
     taken = unknown if taken_part is None else taken_part
     given, came = unknown if given is None else given, unknown if came is None else came
@@ -107,7 +117,39 @@ def read_dates(listing: Listing, recruiter: NDArray[np.int64], issued: NDArray[n
     if not numbered and taken_part is not None:
         problems = _with_proposals(listing, recruiter, taken, problems, month_first=reader.month_first)
     known = (issued > 0) & np.isfinite(given)
-    return Dates(taken_part, issue_days, redeemed, known, valid, numbered, tuple(problems))
+    return Dates(taken_part, issue_days, redeemed, known, valid, numbered, tuple(problems), unused)
+
+
+def date_remedies(unused: Sequence[str]) -> list[Remedy]:
+    """How to name the column with the day people took part: one of these, if there are any."""
+    return [Remedy("map", ("date", name)) for name in unused] or [Remedy("map", ("date",))]
+
+
+def _unused(listing: Listing, recruiter: NDArray[np.int64]) -> tuple[str, ...]:
+    """Columns of dates that are read as nothing, the likeliest first: few people come before their recruiter.
+
+    Dates that are spread over many years are dates of birth.
+    """
+    if listing.settings.columns.get("date") == ():  # the user says that there is none
+        return ()
+    taken = {name for names in listing.columns.values() for name in names}
+    early: dict[str, float] = {}
+    for name in map(str, listing.people.columns):
+        texts = listing.people[name].reset_index(drop=True)
+        filled = texts[texts != ""]
+        if name in taken or not len(filled) or are_day_numbers(filled):
+            continue
+        if np.isfinite(read_days(filled.head(_LOOKED_AT))).mean() < _DATES:
+            continue
+        days = read_days(texts)
+        low, high = np.nanquantile(days, [0.25, 0.75])
+        came = np.flatnonzero(recruiter != NOBODY)
+        with np.errstate(invalid="ignore"):
+            share = float((days[came] < days[recruiter[came]]).mean()) if len(came) else 0.0
+        # Five digits may be anything; as days of a spreadsheet they must follow who recruited whom.
+        if high - low <= _LONGEST_STUDY and (share <= _EARLY or not filled.str.fullmatch(r"\d{5}").all()):
+            early[name] = share
+    return tuple(sorted(early, key=lambda name: early[name]))
 
 
 class _Columns:

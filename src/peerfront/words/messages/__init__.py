@@ -80,13 +80,14 @@ def _mend_text(remedy: Remedy) -> Text | str:
 
 
 def _columns_text(role: str, *columns: str) -> Text | str:
-    """How to say which columns hold a part of a study, in the form of the medium; without columns, a placeholder."""
+    """How to say which columns hold a part of a study, in the form of the medium; without columns, a
+    placeholder, and "" for none."""
     where = speaker().medium
     if where is Medium.TERMINAL:
         return f"--map {shlex.quote(role + '=' + '+'.join(columns or ('COLUMN',)))}"
     if where is Medium.PYTHON:
-        return f"columns={{{role!r}: {columns or ('COLUMN',)!r}}}"
-    return _field_text(f"role_{role}", columns)
+        return f"columns={{{role!r}: {tuple(filter(None, columns)) if columns else ('COLUMN',)!r}}}"
+    return _field_text(f"role_{role}", tuple(filter(None, columns)))
 
 
 def _field_text(name: str, values: tuple[object, ...]) -> Text:
