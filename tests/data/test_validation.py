@@ -167,7 +167,7 @@ def test_open_coupons(tmp_path) -> None:
     waves = study_of(tmp_path, text, still_open="last-wave")
     assert waves.still_open.tolist() == [False, False, False, True]
     assert waves.informative.tolist() == [True, True, True, False]
-    with pytest.raises(SettingError, match="has no dates to count from"):
+    with pytest.raises(SettingError, match="was read as dates to count from"):
         study_of(tmp_path, "id,own.coupon,coupon.1\n1,,A\n", still_open="10")
 
 

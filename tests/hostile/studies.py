@@ -302,7 +302,7 @@ OPTIONS: Mapping[tuple[str, ...], str] = {
     ("--as-of", HUGE): "!year-month-day",
     ("--as-of", "\x1b[31m"): "!\\x1b[31m",
     ("--as-of", "[/x]"): "!'[/x]'",
-    ("--map", "date=", "--as-of", "[/x]"): "!has no dates",
+    ("--map", "date=", "--as-of", "[/x]"): "!was read as dates",
     ("--map", "date=degree", "--as-of", "6"): "Coupons on 6",
     ("--map", "date=degree", "--as-of", "2024-01-10"): "!numbers its days",
     ("--map", "date=degree", "--as-of", HUGE): "!numbers its days",

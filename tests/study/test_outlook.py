@@ -285,7 +285,7 @@ def test_a_study_stands_where_its_file_says(tmp_path) -> None:
     assert (outlook.in_hand, outlook.already) == (standing.coupons_open, len(study))
     undated = tmp_path / "undated.csv"
     undated.write_text("\n".join(line.rpartition(",")[0] for line in study_csv().splitlines()) + "\n")
-    with pytest.raises(SettingError, match="no dates"):
+    with pytest.raises(SettingError, match="was read as dates"):
         standing_of(read_study(undated), schema, some_times())
     with pytest.raises(SettingError, match="still_open"):
         standing_of(read_study(path, ReadSettings(still_open="40")), schema, some_times())
