@@ -37,7 +37,6 @@ def test_what_comes_of(case, tmp_path, model) -> None:
 SAMPLE = tuple(sample(60, ("options", "front door", "large files", "changed files")))
 
 
-@pytest.mark.xfail(strict=False, reason="types at the front door are being mended")
 @pytest.mark.parametrize("case", SAMPLE, ids=str)
 def test_a_sample_of_the_generated_cases(case, tmp_path, model) -> None:
     outcome = run_call(case, tmp_path) if isinstance(case, Call) else run_case(case, tmp_path, model)

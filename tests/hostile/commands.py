@@ -360,6 +360,8 @@ def no_files() -> Iterator[Case]:
     for command in (("convert", "pipe", "--to", "app", "--out", "x"), ("fit", "pipe", "--budget", "5", "--out", "m")):
         yield case("no file", f"{command[0]} pipe", "!is a pipe", *command, pipe=os.mkfifo)
     yield case("no file", "report pipe", "!is a pipe", "report", "{model}", "pipe", "--out", "r", pipe=os.mkfifo)
+    sheet = ("estimate", "study", "--outcome=sex", f"--sheet={'x' * 300}")
+    yield case("no file", "estimate, a long name", "!Check the path", *sheet, study=TABLE)
     yield case("no file", "nodes pipe", "!is a pipe", "worlds", "network:nodes=pipe,edges=pipe", pipe=os.mkfifo)
     yield case("no file", "model pipe", "!", "plan", "pipe", "people", "--budget", "5", pipe=os.mkfifo, people=WAITING)
     if os.geteuid():  # root may read everything

@@ -184,6 +184,11 @@ def _run(as_json: bool) -> None:
             problem=str(problem) or "MemoryError",
         )
         _fail(memory, "commands.memory", as_json=as_json)
+    except OSError as problem:  # a place that cannot be, such as a name too long
+        if problem.filename is None:
+            raise
+        place = say("{path}: {problem}. Check the path.", path=str(problem.filename), problem=problem.strerror)
+        _fail(place, "commands.place", as_json=as_json)
     except Exception as problem:
         if not hasattr(problem, "format_message"):  # nothing that Typer says about a command line
             raise

@@ -210,7 +210,9 @@ def history_of(
         codes[recruits],
         None if exposure is None else exposure[informative],
         (study.trees.wave if wave is None else wave)[informative],
-        None if planned is None else np.array([planned.get(str(person), -1) for person in study.ids[informative]]),
+        None
+        if planned is None
+        else np.array([planned.get(str(id), -1) for id in study.ids[informative]], dtype=np.int64),
         None if exposure_draws is None else exposure_draws[informative],
     )
 
