@@ -16,6 +16,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.foundation.errors import DamagedFile
+from peerfront.foundation.own_files import own_bytes
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
 from peerfront.web.live.planning.planning_inputs import numbers_of
@@ -111,12 +113,12 @@ def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
 
 
 def read_curve(path: Path, planned: int) -> Curve | None:
-    """The curve that was kept with a plan; None where there is none."""
+    """The curve that was kept with a plan; None where there is none, or it is damaged."""
     try:
-        rows = list(csv.DictReader(path.read_text("utf-8-sig").splitlines()))
-    except FileNotFoundError:
+        rows = csv.DictReader(own_bytes(path).decode("utf-8-sig").splitlines())
+        return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
+    except (DamagedFile, ValueError, KeyError, TypeError):
         return None
-    return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 
+from peerfront.foundation.errors import DamagedFile
+from peerfront.foundation.own_files import own_bytes
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.planning.planning_inputs import numbers_of
 from peerfront.web.live.records.database import DatabaseRecords, open_after
@@ -215,10 +217,10 @@ def progress(request: HttpRequest) -> HttpResponse:
 def read_forecast(path: Path) -> list[Expected]:
     """What was expected by date, as it was kept with a plan; empty where there is nothing."""
     try:
-        rows = csv.DictReader(path.read_text("utf-8-sig").splitlines())
+        rows = csv.DictReader(own_bytes(path).decode("utf-8-sig").splitlines())
         columns = ("expected", "low", "high")
         return [Expected(date.fromisoformat(row["date"]), *(float(row[name]) for name in columns)) for row in rows]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (DamagedFile, ValueError, KeyError, TypeError):
         return []
 
 
