@@ -23,6 +23,11 @@ ROW_COLUMNS = (
     "rule", "repetition", "recruits", "coupons", "truth", "estimator", "estimate", "low", "high", "design_effect",
     "valid", "advised",
 )  # fmt: skip
+_KINDS = {
+    "rule": "str", "estimator": "str", **dict.fromkeys(("repetition", "recruits", "coupons"), "int64"),
+    **dict.fromkeys(("truth", "estimate", "low", "high", "design_effect"), "float64"),
+    **dict.fromkeys(("valid", "advised"), "bool"),
+}  # fmt: skip
 ADVISED = "as advised"
 """The estimator that `estimate` would use, study by study."""
 MOST_ERROR = 1.2
@@ -188,13 +193,14 @@ def kept_rows(folder: Path, record: dict[str, Any]) -> pd.DataFrame:
         return empty
     try:
         saved = own_json(settings, {})
-        rows = pd.read_csv(io.BytesIO(own_bytes(file, LARGEST_FILE))) if file.exists() else empty
+        rows = pd.read_csv(io.BytesIO(own_bytes(file, LARGEST_FILE)), dtype=_KINDS) if file.exists() else empty
     except (DamagedFile, ValueError) as problem:
         fault = problem.fault if isinstance(problem, DamagedFile) else str(problem)
         raise DataFileError("design.unreadable", folder=folder, problem=fault, overwrite=overwrite) from None
     if saved != record:
         names = sorted(name for name in {*saved, *record} if saved.get(name) != record.get(name))
         raise DataFileError("design.other_settings", folder=folder, names=names, overwrite=overwrite)
-    if tuple(rows.columns) != ROW_COLUMNS:
+    same = rows.duplicated(["rule", "repetition", "estimator"]).any() if tuple(rows.columns) == ROW_COLUMNS else True
+    if same or (rows[["repetition", "recruits", "coupons"]] < 0).any(axis=None):
         raise DataFileError("design.changed_rows", file=file, overwrite=overwrite)
     return rows.assign(estimator=rows["estimator"].fillna(""))

@@ -112,7 +112,7 @@ def test_a_model_under_the_name_of_another_is_refused(going, planned) -> None:  
     other = KeptModel("0" * 16)
     shutil.copytree(kept.folder, other.folder)
     try:
-        with pytest.raises(DataFileError, match="another model than its name says"):
+        with pytest.raises(DataFileError, match="it is another fit"):
             loaded_model(other.name)
     finally:
         shutil.rmtree(other.folder)
