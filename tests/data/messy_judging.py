@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import numpy as np
 
 from data.messy_files import MessyFile, same_id
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.problems import Problem
+from peerfront.data.mending import ACCEPTED, mendable, mended_in_rounds
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.read.recognition import suggested_columns
@@ -70,10 +69,11 @@ def judged(file: MessyFile, folder: Path) -> Verdict:
                     differences = compared(study, file)
                     if not differences:
                         return Verdict(AFTER_OFFERS if offers else AT_ONCE, "", offers)
-                mended = _mended(path, settings, problems, folder / f"mended{offers}{file.suffix}")
-                if mended is not None:
-                    path, offers = mended, offers + sum(_proposal(p) is not None for p in problems)
-                    continue
+                if any(problem.proposal for problem in problems):
+                    path, accepted = _mended(path, settings, folder / f"mended{offers}{file.suffix}")
+                    offers += accepted
+                    if accepted:
+                        continue
                 remedies = error.remedies if error else [r for p in problems for r in p.remedies]
                 pasted = _pasted(path, settings, remedies)
                 if pasted == settings:
@@ -103,23 +103,16 @@ def _read(path: Path, settings: ReadSettings) -> tuple[Study | None, Any]:
         return None, error
 
 
-def _proposal(problem: Problem) -> Any:
-    return getattr(problem, "proposal", None)
-
-
-def _mended(path: Path, settings: ReadSettings, problems: Sequence[Problem], out: Path) -> Path | None:
-    """A copy of the file in which every proposal is accepted; None without any."""
-    if not any(_proposal(problem) for problem in problems):
-        return None
-    try:
-        mending = importlib.import_module("peerfront.data.mending")
-    except ModuleNotFoundError:
-        return None
-    return _apply(mending, path, settings, problems, out)
-
-
-def _apply(mending: Any, path: Path, settings: ReadSettings, problems: Sequence[Problem], out: Path) -> Path | None:
-    raise NotImplementedError(mending)
+def _mended(path: Path, settings: ReadSettings, out: Path) -> tuple[Path, int]:
+    """A copy of the file in which every proposal is accepted, and how many were; the file itself without any."""
+    file, decisions = mended_in_rounds(
+        mendable(path, settings), lambda groups: [each for group in groups for each in group.proposals]
+    )
+    accepted = sum(each.decision == ACCEPTED for each in decisions)
+    if not accepted:
+        return path, 0
+    out.write_bytes(file.content)
+    return out, accepted
 
 
 def _pasted(path: Path, settings: ReadSettings, remedies: Sequence[Remedy]) -> ReadSettings:
@@ -194,9 +187,9 @@ def _in_doubt(
     left_out: set[int] = set()
     columns: set[str] = set()
     for problem in study.problems:
-        rows = [row for row in (problem.row, *getattr(problem, "rows", ())) if row is not None]
+        rows = [] if problem.row is None else [problem.row]
         named.update(rows)
-        if _proposal(problem) is not None:
+        if problem.proposal is not None:
             left_out.update(rows)  # it is offered to leave them out
         if not rows and problem.kind not in _BENIGN:
             columns.add(problem.column)
