@@ -38,6 +38,8 @@ def test_a_written_schema_needs_a_word_for_it() -> None:
 
 SMALL = {
     "friend_id": (range(40, 0, -1), "other people"),
+    "amigo_2": ([n % 9 + 1 for n in range(40)], "other people"),
+    "amigo_2_edad": ([n % 9 + 18 for n in range(40)], None),
     "friend_name": (["Ana", "Luis", "Eva", "Sol", "Noé"] * 8, "other people"),
     "x": ([f"{n}, {n % 40 + 1}" for n in range(1, 41)], "other people"),
     "folio": (range(300, 340), "an identifier"),

@@ -12,6 +12,7 @@ from peerfront.baselines.simple_rules import Constant, WhileTheyLast
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_study
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Remedy
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.randomness import named_luck
 from peerfront.problem import rollout
@@ -287,6 +288,10 @@ def test_a_study_stands_where_its_file_says(tmp_path) -> None:
     undated.write_text("\n".join(line.rpartition(",")[0] for line in study_csv().splitlines()) + "\n")
     with pytest.raises(SettingError, match="was read as dates"):
         standing_of(read_study(undated), schema, some_times())
+    undated.write_text(study_csv().replace("date", "llegada", 1))
+    with pytest.raises(SettingError, match="llegada") as error:
+        model.forecast(read_study(undated), 10, deadline=last, episodes=20)
+    assert Remedy("map", ("date", "llegada")) in error.value.remedies
     with pytest.raises(SettingError, match="still_open"):
         standing_of(read_study(path, ReadSettings(still_open="40")), schema, some_times())
 

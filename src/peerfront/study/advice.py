@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.data.study import Study
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.machine import one_thread
-from peerfront.foundation.messages import Message, Progress, n_coupons, note, part_of, silent, warning
+from peerfront.foundation.messages import Message, Progress, Remedy, n_coupons, note, part_of, silent, warning
 from peerfront.gfp.backup import Array
 from peerfront.models.returns.return_times import ReturnTimes
 from peerfront.study.artifacts import Fit
-from peerfront.study.coupon_calendar import calendar_step
+from peerfront.study.coupon_calendar import calendar_step, why_undated
 from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.day_policies import coming_of
 from peerfront.study.decisions import decide
@@ -62,6 +63,10 @@ def advise(
     """
     if order.population and order.already is None and standing.enrolled:
         order = replace(order, already=standing.enrolled)
+    why = None if study is None or standing.today is not None or not order.deadline else why_undated(study)
+    if study is not None and why is not None:
+        date = Remedy("deadline", "DATE")
+        raise SettingError("outlook.deadline_by_rounds", deadline=date, file=study.source, why=why)
     horizon = horizon_of(fit, standing.today, standing.valid_days, order, times)
     asked, made_with, fit = replace(order, rounds_left=horizon.rounds), fit, expected_by(fit, order)
     coming = coming_of(fit.planner, standing.open, times, horizon.days)

@@ -33,11 +33,11 @@ _HASH = re.compile(
     flags=re.IGNORECASE,
 )
 _POSITION = re.compile(
-    r"-?\d{1,3}\.\d{3,}(?:\s*[,;]\s*|\s+)-?\d{1,3}\.\d{3,}(?:[\s,;]+-?\d+(?:\.\d+)?){0,2}"
+    r"-?\d{1,3}[.,]\d{3,}(?:\s*[,;]\s*|\s+)-?\d{1,3}[.,]\d{3,}(?:[\s,;]+-?\d+(?:\.\d+)?){0,2}"
     r"|(?=.*\d)\S*\d+\s*°.*|point ?\(.*\)|[2-9cfghjmpqrvwx]{4,8}\+[2-9cfghjmpqrvwx]{2,3}.*",
     flags=re.IGNORECASE,
 )
-_DEGREES = re.compile(r"-?\d{1,3}\.\d{4,8}")
+_DEGREES = re.compile(r"-?\d{1,3}[.,]\d{4,8}")
 
 
 class Identities:
