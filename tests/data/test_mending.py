@@ -11,8 +11,8 @@ import openpyxl
 import pytest
 
 from foundation import r_files
-from peerfront.data.mending import changes_of, copy_beside, log_beside, mendable, mended, offers, problems_in
-from peerfront.data.problems import Proposal
+from peerfront.data.mending import changes_of, copy_beside, log_beside, mendable, mended, problems_in
+from peerfront.data.problems import Proposal, offers
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_content
 from peerfront.foundation.messages import note

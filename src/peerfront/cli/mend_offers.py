@@ -10,7 +10,7 @@ import typer
 from peerfront.cli.options import INTERRUPTED, claim
 from peerfront.cli.screen import show, tell
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.messages import Message, Remedy
+from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.words.commands import command_line, commands_with, mended_command
 from peerfront.words.language import say, say_n, speaker
 from peerfront.words.result_files import write_mended
@@ -37,10 +37,9 @@ def mend_file(
         log_beside,
         mendable,
         mended_in_rounds,
-        offers,
         problems_in,
     )
-    from peerfront.data.problems import ERROR, FaultyStudy
+    from peerfront.data.problems import ERROR, FaultyStudy, offers
 
     opened = mendable(file, settings)
     target = copy or copy_beside(file, opened.path.suffix)
@@ -65,7 +64,7 @@ def mend_file(
     result |= {kind: [each.proposal for each in mine] for kind, mine in by_kind.items()}
     result["refused"] = by_kind[REFUSED]
     for each in by_kind[REFUSED][:_MOST_REFUSED]:
-        tell("Not changed: {offer}. {why}", offer=_offer(each), why=each.why)
+        show(note("mending.refused", offer=_offer(each), why=each.why))
     if not by_kind[ACCEPTED]:
         tell("Nothing was changed, and nothing was written.")
         return result

@@ -16,7 +16,7 @@ from json.decoder import JSONDecoder
 from pathlib import Path
 from typing import NamedTuple
 
-from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem, ProblemGroup, Proposal, grouped
+from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem, ProblemGroup, Proposal, key_of, offers
 from peerfront.data.read.fixed_layouts import answer_text, cut_line, rdsat_columns
 from peerfront.data.read.listing import USUAL_MISSING
 from peerfront.data.read.read_settings import ReadSettings
@@ -83,24 +83,6 @@ def problems_in(file: MendableFile) -> tuple[Problem, ...]:
         return read_content(file.path, file.content, file.settings).problems
     except FaultyStudy as faults:
         return faults.problems
-
-
-def offers(
-    problems: Iterable[Problem], decided: Collection[tuple[int, str, str | None]] = ()
-) -> tuple[ProblemGroup, ...]:
-    """The problems with a proposal that is not decided yet, alike ones together; the same change is offered once."""
-    seen = set(decided)
-    offered = []
-    for problem in problems:
-        if problem.proposal is not None and key_of(problem.proposal) not in seen:
-            seen.add(key_of(problem.proposal))
-            offered.append(problem)
-    return grouped(offered)
-
-
-def key_of(proposal: Proposal) -> tuple[int, str, str | None]:
-    """What tells a proposal from another: the cell, and what it should hold."""
-    return proposal.row, proposal.column, proposal.proposed
 
 
 def mended(file: MendableFile, proposals: Sequence[Proposal]) -> Mended:

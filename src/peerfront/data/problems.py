@@ -159,6 +159,23 @@ def grouped(problems: Iterable[Problem]) -> tuple[ProblemGroup, ...]:
     return tuple(sorted(made, key=lambda group: (group.first.severity != ERROR, -len(group.problems))))
 
 
+def key_of(proposal: Proposal) -> tuple[int, str, str | None]:
+    """What tells a proposal from another: the cell, and what it should hold."""
+    return proposal.row, proposal.column, proposal.proposed
+
+
+def offers(
+    problems: Iterable[Problem], decided: Collection[tuple[int, str, str | None]] = ()
+) -> tuple[ProblemGroup, ...]:
+    """The problems with a proposal that is not decided yet, alike ones together; the same change is offered once.
+
+    Nothing is offered for the cells of a row that is offered to be left out.
+    """
+    open_ones = {key_of(p.proposal): p for p in problems if p.proposal and key_of(p.proposal) not in decided}
+    gone = {row for row, _, proposed in open_ones if proposed is None}
+    return grouped(p for (row, _, proposed), p in open_ones.items() if proposed is None or row not in gone)
+
+
 _PLACES = {"row": "places.row", "line": "places.line", "record": "places.record"}
 
 
@@ -189,7 +206,7 @@ def stop_on(problems: Sequence[Problem], source: str, place: str, *, strict: boo
         note("problems.to_do", title=KINDS[kind].title, remedy=KINDS[kind].remedy)
         for kind in dict.fromkeys(group.first.kind for group in listed)
     ]
-    offered = len({each for group in grouped(ordered) for each in group.proposals})
+    offered = sum(len(group.proposals) for group in offers(ordered))
     if offered:
         remedies.append(note("problems.offered", n=offered, mend=Remedy("mend", True)))
     arguments: dict[str, Any] = {"source": source, "count": _count(errors, len(stopping) - errors, stopping)}

@@ -113,6 +113,12 @@ def _read(choices: Choices) -> tuple[Command, ...]:
     return (("example", "--out", EXAMPLE, "--overwrite"), check) if choices.get("example") else (check,)
 
 
+def _mend(choices: Choices) -> tuple[Command, ...]:
+    """Ask for each change, and read the copy."""
+    check = _read({**choices, "file": choices["original"]})[-1]
+    return ((*check[: check.index("--out")], "--mend", "--copy", str(choices["copy"])), *_read(choices)[-1:])
+
+
 def _fit(choices: Choices) -> tuple[Command, ...]:
     options = {
         **dict.fromkeys(("budget", "rounds", "max_per_person", "round_cap", "people")),
@@ -167,6 +173,7 @@ def _undo_week(choices: Choices) -> tuple[Command, ...]:
 
 _COMMANDS = {
     "read": _read,
+    "mend": _mend,
     "fit": _fit,
     "plan": _plan,
     "estimate": _estimate,

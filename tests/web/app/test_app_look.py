@@ -91,10 +91,19 @@ def test_faults_have_rows_people_and_remedies(given) -> None:
     seen = given(STUDY + "4,B2,E1,E2,f\n6,ZZ,G1,G2,f\n")
     assert seen["error"]
     fault = seen["problems"][0]
-    assert (fault["severity"], fault["row"], fault["person"]) == ("error", 6, "4")
+    assert (fault["severity"], fault["rows"]) == ("error", [6])
     assert str(fault["title"]) == "id used twice"
     assert str(fault["remedy"]) == "Give everybody one row and an id of their own."
-    assert [kind["severity"] for kind in seen["problem_kinds"]].count("warning") == 1
+    assert [each["severity"] for each in seen["problems"]].count("warning") == 1
+
+
+def test_the_same_fault_of_many_rows_is_one_and_its_changes_are_offered_together(given) -> None:
+    seen = given(STUDY + "".join(f"{n},b-1,K{n},L{n},f\n" for n in range(20, 40)))
+    (fault,) = [each for each in seen["problems"] if each["kind"] == "not-issued"]
+    assert (fault["count"], fault["rows"][:2]) == (20, [6, 7])
+    (group,) = seen["offers"]
+    (item,) = group["items"]
+    assert (group["count"], item["count"], f"{item['offer']} ({item['why']})") == (20, 20, "b-1 -> B1 (issued to 2)")
 
 
 def test_columns_that_names_do_not_tell_are_suggested(given) -> None:

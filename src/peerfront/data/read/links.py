@@ -90,7 +90,8 @@ def _same_rows(
 ) -> list[tuple[str, str, None, Message] | None]:
     """Propose to leave out the rows that say the same as the earlier row of the person."""
     held = [listing.people.to_numpy(dtype=object), listing.coupons]
-    single = (listing.own_coupons, listing.recruiters, listing.issued, listing.seed_marks)
+    own = None if listing.own_coupons is None else _alike(listing.own_coupons)  # one of two may be mended already
+    single = (own, listing.recruiters, listing.issued, listing.seed_marks)
     held += [values[:, None] for values in single if values is not None]
     everything = np.hstack([values.astype(object) for values in held if values is not None])
     first = places_of(listing.ids[again], listing.ids)

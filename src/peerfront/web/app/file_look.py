@@ -3,7 +3,6 @@
 Part of the work of a step (`step_work.read`); it also writes the schema by which later steps read the file.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +14,8 @@ import pandas as pd
 from peerfront.data.columns.column_findings import is_sensitive, vetted
 from peerfront.data.columns.identities import is_place
 from peerfront.data.columns.schema_guess import Guess, guess_schema
-from peerfront.data.problems import ERROR, KINDS, FaultyStudy, Problem
+from peerfront.data.mending import changes_of, log_beside
+from peerfront.data.problems import ERROR, FaultyStudy, Problem, ProblemGroup, Proposal, grouped, offers
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.listing import guess_columns
 from peerfront.data.read.read_settings import ReadSettings
@@ -35,10 +35,12 @@ from peerfront.study.study_sample import groups_of, outcome_of
 from peerfront.study.week_changes import read_running_study
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.words.commands import SCHEMA
-from peerfront.words.study_check import check_sections, verdict
+from peerfront.words.study_check import check_sections, offer_text, verdict
 
 _MOST_PROBLEMS, _MOST_COLUMNS = 1_000, 1_000  # most that pages list
-_EXAMPLES = 3  # example values of a column
+_EXAMPLES = 3  # example values of a column, and messages of a problem
+_MOST_ROWS = 12  # rows of a problem that pages list
+_MOST_OFFERS = 20  # different changes for the same problem; the others can be accepted with them
 _BEFORE = "app/schema-before.toml"
 
 
@@ -75,11 +77,12 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "recognised": {role: list(names) for role, names in (header.recognised or {}).items()},
         "sheets": list(header.sheets),
         "error": None,
+        "log": log_beside(path).as_posix() if changes_of(path) is not None else "",
         **_problems(()),
         "place": "row",
     }
     try:
-        study = read_running_study(path, _read_settings_of(reading), folder.path)
+        study = read_running_study(path, read_settings_of(reading), folder.path)
         guess = _without_places(study, guess_schema(study))
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)
@@ -137,20 +140,52 @@ def _keep_schema(folder: AppFolder, text: str) -> None:
 
 
 def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
-    counts = Counter(problem.kind for problem in problems)
+    """The same problem in many rows as one, and the changes that would mend some."""
+    groups = grouped(problems)
+    offered = offers(problems)
     return {
-        "problem_count": len(problems),
-        "error_count": sum(problem.severity == ERROR for problem in problems),
-        "problem_kinds": [{"kind": kind, "count": count, **vars(KINDS[kind])} for kind, count in counts.most_common()],
+        "problem_count": len(groups),
+        "error_count": sum(group.first.severity == ERROR for group in groups),
         "problems": [
             {
-                **{name: getattr(problem, name) for name in ("kind", "severity", "row", "title", "remedy")},
-                "person": visible(problem.person),
-                "what": problem.message,
+                **{name: getattr(group.first, name) for name in ("kind", "severity", "title", "remedy")},
+                "rows": list(dict.fromkeys(group.rows))[:_MOST_ROWS],
+                "count": len(group.problems),
+                "what": [problem.message for problem in group.problems[:_EXAMPLES]],
             }
-            for problem in problems[:_MOST_PROBLEMS]
+            for group in groups[:_MOST_PROBLEMS]
         ],
+        "offers": [{"title": group.first.title, "kind": group.first.kind, **_offers(group)} for group in offered],
     }
+
+
+def _offers(group: ProblemGroup) -> dict[str, Any]:
+    """The changes that are offered for the same problem: what would be changed, why, and in which rows."""
+    same: dict[tuple[Any, ...], list[Proposal]] = {}
+    for each in group.proposals:
+        same.setdefault(offer_key(group, each), []).append(each)
+    items = [
+        {
+            "key": list(key),
+            "offer": offer_text(alike[0]),
+            "why": alike[0].why,
+            "rows": [each.row for each in alike[:_MOST_ROWS]],
+            "count": len(alike),
+        }
+        for key, alike in list(same.items())[:_MOST_OFFERS]
+    ]
+    return {"alike": alike_key(group), "count": len(group.proposals), "different": len(same), "items": items}
+
+
+def alike_key(group: ProblemGroup) -> list[str]:
+    """What tells a group of alike offers from the others."""
+    return [group.first.kind, group.first.column, group.first.message.code]
+
+
+def offer_key(group: ProblemGroup, proposal: Proposal) -> tuple[Any, ...]:
+    """What tells a change from others: the same change of one column in many rows is one."""
+    row = proposal.row if proposal.proposed is None else 0
+    return (group.first.kind, proposal.column, proposal.found, proposal.proposed, row)
 
 
 def _contents(study: Study, summary: Summary, guess: Guess) -> dict[str, Any]:
@@ -252,7 +287,7 @@ def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
 def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTable | None:
     """The named sheet, or the first that shows who recruited whom, or the first that holds a table."""
     wanted = str(reading.get("sheet") or "")
-    settings = _read_settings_of({**reading, "sheet": ""})
+    settings = read_settings_of({**reading, "sheet": ""})
     first = None
     for name in (wanted,) if wanted in book.names else book.names:
         try:
@@ -265,7 +300,7 @@ def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTabl
     return first
 
 
-def _read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
+def read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
     """The settings of reading, from the choices in the form of the columns."""
     fields = {
         name: reading[name] for name in ("coupons_each", "still_open", "valid_days", "sheet") if reading.get(name)

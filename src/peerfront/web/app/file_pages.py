@@ -1,6 +1,7 @@
 """The pages of the first two steps: the study's file with its contents and faults, and the roles of its columns."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -57,13 +58,14 @@ def file(request: HttpRequest) -> HttpResponse:
         name = folder.keep(str(upload.name), upload.read())
         if _is_being_read(name) or is_busy(request):
             return redirect("file")
-        folder.choose(file=name)
+        folder.choose(file=name, left=[])
         return start(request, read_order("file"))
     contents, context = folder.contents, step_context("file", form)
     failed = bool(contents.get("error") or context["outcome"].get("error"))
     context |= {
         "contents": contents,
         "ways_out": _ways_out(contents),
+        "offers": _offered(contents),
         "chosen": folder.choices.get("file"),
         "half_read": "file" in folder.choices and not context["state"].done and not failed,
     }
@@ -84,8 +86,47 @@ def example(request: HttpRequest) -> HttpResponse:
     name = f"{EXAMPLE}/study.csv"
     if _is_being_read(name) or is_busy(request):
         return redirect("file")
-    app_folder().choose(file=name)
+    app_folder().choose(file=name, left=[])
     return start(request, read_order("file", example=True))
+
+
+@require_POST
+def mend(request: HttpRequest) -> HttpResponse:
+    """Carry out the changes that were accepted in a copy of the file; those that were left are not offered again."""
+    folder = app_folder()
+    contents = folder.contents
+    if is_busy(request):
+        return redirect("file")
+    if not contents or request.POST.get("digest") != contents.get("digest"):
+        messages.error(request, _("Another file was chosen meanwhile, perhaps in another tab. Nothing was changed."))
+        return redirect("file")
+    accepted, left, alike = [], [], []
+    for number, group in enumerate(contents.get("offers", ())):
+        if request.POST.get("alike") == str(number):
+            alike.append(group["alike"])
+            continue
+        answers = {place: request.POST.get(f"offer-{number}-{place}") for place in range(len(group["items"]))}
+        accepted += [group["items"][place]["key"] for place, answer in answers.items() if answer == "accept"]
+        left += [group["items"][place]["key"] for place, answer in answers.items() if answer == "leave"]
+    folder.choose(left=[*folder.choices.get("left", ()), *left])
+    if not accepted and not alike:
+        if not left:
+            messages.error(request, _("Nothing was accepted. Choose “Accept” for the changes to make."))
+        return redirect("file")
+    order = read_order("file")
+    choices = {**order.choices, "example": False, "accepted": accepted, "alike": alike}
+    return start(request, replace(order, work="mend", choices=choices))
+
+
+def _offered(contents: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The offers without those that were left, numbered as in the form."""
+    left = app_folder().choices.get("left", ())
+    groups = []
+    for number, group in enumerate(contents.get("offers", ())):
+        items = [{**item, "place": place} for place, item in enumerate(group["items"]) if item["key"] not in left]
+        if items:
+            groups.append({**group, "number": number, "items": items, "more": group["different"] - len(group["items"])})
+    return groups
 
 
 def _is_being_read(name: str) -> bool:
@@ -274,6 +315,7 @@ pages = [
     path("", home, name="home"),
     path("file/", file, name="file"),
     path("file/again/", read_again, name="read_again"),
+    path("file/mend/", mend, name="mend"),
     path("file/example/", example, name="example"),
     path("columns/", columns, name="columns"),
 ]

@@ -7,15 +7,15 @@ returns what the page shows: sentences and messages as data, tables as rows.
 
 import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.files import claimed
-from peerfront.foundation.messages import Message, Progress, Severity
+from peerfront.foundation.messages import Message, Progress, Severity, note
 from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
 from peerfront.web.app.app_jobs import ORDER_FILE, PROGRESS_FILE, RESULT_FILE
 from peerfront.words import commands, result_files
@@ -24,6 +24,7 @@ from peerfront.words.language import Medium, catalogue, speaking
 if TYPE_CHECKING:
     import pandas as pd
 
+    from peerfront.data.problems import ProblemGroup, Proposal
     from peerfront.study.coupon_sheet import Heading
     from peerfront.study.orders import PlanOrder
     from peerfront.study.outlook import Outlook
@@ -63,8 +64,9 @@ def _content(order: Mapping[str, Any], own: Path) -> Result:
 # The steps -----------------------------------------------------------------------------------------------------------
 
 
-def read(choices: Choices, progress: Progress) -> Result:
+def read(choices: Choices, progress: Progress, notes: "Sequence[Message]" = ()) -> Result:
     """Read the study's file: write its contents for the pages, its schema, and the files of `check`."""
+    from peerfront.data.mending import changes_of
     from peerfront.web.app.file_look import look
 
     if choices.get("example"):
@@ -75,16 +77,55 @@ def read(choices: Choices, progress: Progress) -> Result:
             demo_study().write(example)
     folder = AppFolder(Path())
     looked = look(folder, choices)
+    looked.contents["notes"] += notes
     if looked.parts is not None:
         study, summary, guess = looked.parts
         checked, waiting = Path(commands.CHECKED), Path(commands.WAITING)
+        (checked / result_files.CHANGES_FILE).unlink(missing_ok=True)
         with _outputs({checked: result_files.CHECK_FILES, waiting: ()}, Path(choices["file"])):
-            result_files.write_check(checked, study, summary, guess.schema, guess.reasons)
+            changes = changes_of(Path(choices["file"]))
+            result_files.write_check(checked, study, summary, guess.schema, guess.reasons, changes=changes)
             result_files.write_waiting(waiting, study)
     folder.write_contents(looked.contents)
     if looked.error is not None:
         raise looked.error
     return {"choices": {"reading": looked.contents["reading"]}}
+
+
+def mend(choices: Choices, progress: Progress) -> Result:
+    """Carry out the accepted changes in a copy of the study's file, and read that one from now on."""
+    from peerfront.data.mending import ACCEPTED, REFUSED, copy_beside, mendable, mended_in_rounds
+    from peerfront.web.app.file_look import alike_key, offer_key, read_settings_of
+    from peerfront.words.study_check import offer_text
+
+    original = Path(choices["file"])
+    accepted, alike = ({tuple(each) for each in choices[name]} for name in ("accepted", "alike"))
+
+    def chosen(groups: "tuple[ProblemGroup, ...]") -> "list[Proposal]":
+        return [
+            each
+            for group in groups
+            for each in group.proposals
+            if tuple(alike_key(group)) in alike or offer_key(group, each) in accepted
+        ]
+
+    opened = mendable(original, read_settings_of(choices.get("reading", {})))
+    mended, decisions = mended_in_rounds(opened, chosen)
+    refused = [
+        note("mending.refused", offer=offer_text(d.proposal), why=d.why) for d in decisions if d.decision == REFUSED
+    ]
+    if not any(each.decision == ACCEPTED for each in decisions):
+        raise DataFileError("mending.nothing_changed", why=refused or "")
+    copy = copy_beside(original, opened.path.suffix)
+    while copy.exists():
+        copy = copy_beside(copy)
+    result_files.write_mended(original, copy, mended.content, decisions)
+    reading = {**choices.get("reading", {})}
+    if opened.path != original:
+        reading |= {"sheet": "", "columns": {role: list(names) for role, names in mended.settings.columns.items()}}
+    told = {"file": copy.as_posix(), "reading": reading, "copy": copy.as_posix(), "original": original.as_posix()}
+    AppFolder(Path()).choose(file=told["file"], reading=reading)
+    return {"choices": told | read({**choices, **told}, progress, refused)["choices"]}
 
 
 def fit(choices: Choices, progress: Progress) -> Result:
@@ -227,7 +268,7 @@ def undo_week(choices: Choices, progress: Progress) -> Result:
 
 WORK: Mapping[str, Callable[[Choices, Progress], Result]] = {
     work.__name__: work
-    for work in (read, fit, plan, estimate, report, week, undo_week)
+    for work in (read, mend, fit, plan, estimate, report, week, undo_week)
 }  # fmt: skip
 
 

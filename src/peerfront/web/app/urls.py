@@ -22,6 +22,7 @@ from peerfront.words.commands import REPORT
 
 _DOWNLOADS = re.compile(
     r"sheet\.(csv|xlsx|pdf)|sheet-curve\.csv|waiting\.csv|schema\.toml|report\.html|log\.jsonl"
+    r"|files/[A-Za-z0-9_-]+\.mended(-[0-9]+)?\.(changes\.csv|[a-z]+)"
     r"|(checked|forecast|estimates)/[a-z0-9-]+\.(csv|json|png|svg|txt|toml|dot)"
     r"|week-[0-9]+_[0-9_-]+/[a-z]+\.(csv|xlsx|png|txt)"
 )
