@@ -239,3 +239,26 @@ def test_fit_refuses_a_day_that_is_none(run, tmp_path, study) -> None:
     assert code == 2
     assert "lies in the future" in err
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "convert {file} --to edges --out {file}.edges",
+        "estimate {file} --outcome sex --bootstraps 5",
+        "backtest {file} --episodes 20",
+        "fit {file} --budget 10 --rounds 2 --out {file}.model",
+    ],
+)
+def test_what_reading_noticed_is_one_line_of_every_command(run, study, command) -> None:
+    study.write_text(STUDY.replace("2024-01-05", "soon").replace("\n4,4,", "\n4,-4,"), encoding="utf-8")
+    code, out, err = run(*command.format(file=study).split())
+    assert (code, out.count("has doubtful places")) == (0, 1), err
+    line = next(line for line in out.splitlines() if "doubtful" in line)
+    assert "not a date (1)" in line
+    assert "network size is no number of people (1)" in line
+    assert "`peerfront check " in line
+    study.write_text(STUDY, encoding="utf-8")
+    assert (
+        "doubtful" not in run(*command.format(file=study).split(), *(["--overwrite"] if "--out" in command else []))[1]
+    )

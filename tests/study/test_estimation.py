@@ -113,6 +113,12 @@ def test_what_is_not_known_is_said() -> None:
     assert "30 of 300 people have no network size above 0" in words
     plain = str(pf.estimate(read(table.drop(columns="network_size")), "hiv", bootstraps=10))
     assert "no network sizes" in plain
+    table["network_size"] = "many"
+    unusable = str(pf.estimate(read(table), "hiv", bootstraps=10))
+    assert "has no network sizes" not in unusable
+    assert "No network size in column 'network_size' is above 0" in unusable
+    assert "300 network sizes in column 'network_size' are no numbers of people" in unusable
+    assert "(rows 2, 3, 4, 5, 6, and 295 others)" in unusable
 
 
 def test_one_chain_only_is_said() -> None:

@@ -239,15 +239,6 @@ def convert_command(
     )  # fmt: skip
     write_study(study, out, to, overwrite=overwrite)
     tell("{people} written to {file}.", people=n_people(len(study)), file=out)
-    if study.problems:
-        show(
-            say_n(
-                "{n:,} warning: see peerfront check {file}.",
-                "{n:,} warnings: see peerfront check {file}.",
-                len(study.problems),
-                file=file,
-            )
-        )
     return {"file": out, "format": to, "people": len(study), "problems": study.problems}
 
 

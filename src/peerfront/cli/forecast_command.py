@@ -211,6 +211,7 @@ def report_command(
     order = order_of(context, budget=fitted.fit.rules.budget if budget is None else budget)
     people = None if frontier is None else fitted.frontier(frontier, sheet or "")
     study = read_running_study(file, fitted.schema.reading, study_of(model), newest=True)
+    options.show_doubts(study, file)
     settings = ReportSettings(
         STUDIES if episodes is None else episodes, seed, with_ids, not without_trees, heading, tuple(outcome or ()),  # type: ignore[arg-type] # checked there
         population_total(order, fitted.fit.schema), decisions, as_of,

@@ -3,6 +3,7 @@
 An option that may be left out is None then; its help says what holds instead.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -14,7 +15,7 @@ import typer
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import DONE, Message, Progress
 from peerfront.foundation.shown import visible_message
-from peerfront.words.language import Text, say
+from peerfront.words.language import Text, marked, say
 
 if TYPE_CHECKING:
     import rich.progress
@@ -293,8 +294,10 @@ def study_as(file: Path, settings: "ReadSettings", *, near: Path | None = None, 
 def study_in(
     file: Path, schema: "StudySchema | None", *, near: Path | None = None, as_of: str | None = None, **settings: Any
 ) -> "Study":
-    """Read a study's file with the settings of `settings_in`."""
-    return study_as(file, settings_in(schema, **settings), near=near, as_of=as_of)
+    """Read a study's file with the settings of `settings_in`, and show what reading noticed in one line."""
+    study = study_as(file, settings_in(schema, **settings), near=near, as_of=as_of)
+    show_doubts(study, file, near)
+    return study
 
 
 def people_in(
@@ -319,7 +322,18 @@ def people_in(
         raise SettingError("forecast_options.of_a_list")
     assert file is not None, "one of the two is there"
     reading = replace(model.schema.reading, sheet=sheet or "")
-    return read_running_study(file, reading, study_of(folder), newest=True)
+    study = read_running_study(file, reading, study_of(folder), newest=True)
+    show_doubts(study, file)
+    return study
+
+
+def show_doubts(study: "Study", file: Path, schema: Path | None = None) -> None:
+    """Print what reading noticed, in one line."""
+    from peerfront.words.study_check import doubts
+
+    as_read = [] if schema is None else ["--schema", str(schema)]
+    for line in doubts(study.source, study.problem_kinds, shlex.join(["peerfront", "check", str(file), *as_read])):
+        typer.echo(visible_message(marked(line)))
 
 
 def kept_in(out: Path | None) -> Text:

@@ -5,6 +5,7 @@ a day (open coupons, people waiting) is worked out in `study_calendar`.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
@@ -118,6 +119,11 @@ class Study:
     @property
     def warnings(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity != ERROR)
+
+    @property
+    def problem_kinds(self) -> dict[str, int]:
+        """What reading noticed: kinds of problems and their numbers, the most frequent first."""
+        return dict(Counter(problem.kind for problem in self.problems).most_common())
 
     @property
     def network_column(self) -> str | None:

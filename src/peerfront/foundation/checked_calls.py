@@ -130,8 +130,10 @@ def _check(owner: str, name: str, value: object, choices: list[Any]) -> None:
         allowed = [_described(kind) for kind in choices if kind is not str or Path not in choices]
         either = note("types.either", kinds=allowed[:-1], last=allowed[-1]) if allowed[1:] else allowed[0]
         raise SettingError("calls.wrong", owner=owner, name=name, allowed=either, value=readable(value))
-    if Path in choices and isinstance(value, str | Path) and any(len(each) > _LONGEST for each in Path(value).parts):
-        raise SettingError("calls.long_path", owner=owner, name=name, most=_LONGEST, value=readable(value))
+    if Path in choices and isinstance(value, str | Path):
+        path = str(value)
+        if "\0" in path or any(len(each) > _LONGEST for each in Path(path).parts):
+            raise SettingError("calls.no_path", owner=owner, name=name, most=_LONGEST, value=readable(value))
 
 
 def _choices(annotation: Any) -> list[Any]:

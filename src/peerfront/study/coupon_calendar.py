@@ -33,7 +33,8 @@ FEW_RETURNS = 30
 def why_no_dates(study: Study) -> Message:
     """Say that no column is the day people took part, and which may be."""
     if not study.other_dates:
-        return note("undated.no_dates")
+        columns = [name for role in ("date", "issued_date", "redeemed_date") for name in study.columns.get(role, ())]
+        return note("undated.unread", columns=columns) if columns else note("undated.no_dates")
     return note("undated.other_dates", columns=list(study.other_dates), remedies=date_remedies(study.other_dates))
 
 

@@ -3,7 +3,6 @@
 Counts are published so that they reveal no group of fewer than five people (`published_counts.py`).
 """
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -173,7 +172,7 @@ def study_report(
         signs = None if outlook.signs is None else outlook.signs.published()
         outlook = replace(outlook, waiting=rounded_count(outlook.waiting), signs=signs)
         sheet = None if sheet is None else replace(sheet, outlook=outlook)
-    problems = Counter(problem.kind for problem in study.problems).most_common()
+    problems = list(study.problem_kinds.items())
     return StudyReport(
         settings=settings,
         fit=fit,

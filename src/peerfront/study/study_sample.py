@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from peerfront.data.study import Study
 from peerfront.estimates.sample import UNKNOWN, Groups, Ints, Outcome, Sample
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
-from peerfront.foundation.messages import Message, Remedy, note, warning
+from peerfront.foundation.messages import Message, Remedy, first_of, note, warning
 from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.typed_values import read_numbers
 from peerfront.study.decision_log import RecordedStrata
@@ -21,6 +21,7 @@ MANY_NUMBERS = 10
 """Different numbers above which a column of numbers is a number, not categories."""
 FEWEST_PAIRS = 20
 """Recruits that people of a number of coupons must have brought; otherwise the number is joined with its neighbour."""
+_ROWS_SHOWN = 5
 _MANY_UNKNOWN = 0.2
 
 
@@ -75,16 +76,24 @@ def sample_of(study: Study, strata: Sequence[str] = (), recorded: RecordedStrata
 def _network_sizes(study: Study) -> tuple[NDArray[np.float64], list[Message]]:
     """Network sizes of everybody; the median replaces unknown ones and 0."""
     sizes = study.network_size
-    if sizes is None or not (np.nan_to_num(sizes) > 0).any():
+    if sizes is None:
         return np.ones(len(study)), [warning("estimation.no_network_sizes", remedy=Remedy("map", ("network_size",)))]
+    rows = [problem.row for problem in study.problems if problem.kind == "bad-network-size"]
+    column = study.network_column
+    unusable = [note("estimation.sizes_not_usable", n=len(rows), column=column, rows=first_of(rows, _ROWS_SHOWN))]
+    notes = unusable if rows else []
     answered = np.nan_to_num(sizes) > 0
-    middle = float(np.median(sizes[answered]))
+    if not answered.any():
+        return np.ones(len(study)), [warning("estimation.no_size_usable", column=column), *notes]
     if answered.all():
-        return sizes, []
+        return sizes, notes
+    middle = float(np.median(sizes[answered]))
     counts = {"missing": int((~answered).sum()), "people": len(study), "middle": middle}
     if (~answered).mean() > _MANY_UNKNOWN:
-        return np.where(answered, sizes, middle), [warning("estimation.many_network_sizes_missing", **counts)]
-    return np.where(answered, sizes, middle), [note("estimation.network_sizes_missing", **counts)]
+        notes = [warning("estimation.many_network_sizes_missing", **counts), *notes]
+    else:
+        notes = [note("estimation.network_sizes_missing", **counts), *notes]
+    return np.where(answered, sizes, middle), notes
 
 
 def _order(study: Study) -> Ints:

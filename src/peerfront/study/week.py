@@ -4,7 +4,6 @@
 order gives the same week: it is read from the folder, not planned again.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
@@ -189,7 +188,7 @@ def _week(file: Path, kept: StudyFolder, request: WeekRequest, progress: Progres
         people=len(study),
         days_since=None if last is None else (day - date.fromisoformat(last.day)).days,
         later=in_file - len(study),
-        problems=dict(Counter(problem.kind for problem in study.warnings).most_common()),
+        problems=study.problem_kinds,
         changes=changes,
         handed_out=done,
         coupons=coupons,

@@ -9,19 +9,20 @@ import pandas as pd
 from peerfront.data.columns.column_findings import is_sensitive, is_too_good
 from peerfront.data.columns.column_names import MEANING
 from peerfront.data.mending import Decision
-from peerfront.data.problems import Problem, ProblemGroup, Proposal, at, grouped, in_place
+from peerfront.data.problems import KINDS, Problem, ProblemGroup, Proposal, at, grouped, in_place
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.read_settings import FORMATS, ROLES
 from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, assumed_days, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, first_of, note
-from peerfront.words.language import Text, n_coupons, n_people, say, say_n
+from peerfront.words.language import Text, n_coupons, n_people, say, say_n, warn
 from peerfront.words.notebook import html_of
 
 _MOST_TREES = 8
 _MOST_COLUMNS = 200
 _MOST_CATEGORIES = 8
+_MOST_KINDS = 3  # of problems in one line
 _MOST_EXAMPLES = 2  # faults of one kind
 _MOST_OFFERS = 3  # changes of one kind, and rows of one change
 _WIDEST_BAR = 16  # characters
@@ -305,6 +306,21 @@ def left_out_notes(reasons: Mapping[str, Message]) -> list[Text]:
             )
         )
     return notes
+
+
+def doubts(source: str, kinds: Mapping[str, int], command: str) -> list[Text]:
+    """What reading noticed, in one line, and the command that says more; nothing if there is nothing."""
+    if not kinds:
+        return []
+    named = [say("{problem} ({count:,})", problem=KINDS[kind].title, count=count) for kind, count in kinds.items()]
+    return [
+        warn(
+            "{source} has doubtful places: {kinds}. `{command}` shows where, and what to do.",
+            source=source,
+            kinds=first_of(named, _MOST_KINDS),
+            command=command,
+        )
+    ]
 
 
 def problem_kinds(study: Study) -> list[ProblemKind]:

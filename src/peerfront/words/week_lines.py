@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from peerfront.data.problems import KINDS
 from peerfront.foundation.messages import Remedy
 from peerfront.models.belief.belief import Misfit
 from peerfront.study.week import NewWeek
@@ -12,6 +11,7 @@ from peerfront.study.week_plan import SameForAll, WeekPlan
 from peerfront.words.fit_words import return_lines
 from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n, warn
 from peerfront.words.messages import text_of
+from peerfront.words.study_check import doubts
 
 _LISTED = 5  # people in one sentence
 
@@ -40,21 +40,8 @@ def head_lines(new: NewWeek) -> list[object]:
                 remedy=Remedy("date", "DATE"),
             )
         )
-    if new.problems:
-        kinds = [
-            say("{problem} ({count:,})", problem=KINDS[kind].title, count=count) for kind, count in new.problems.items()
-        ]
-        file, schema = new.check
-        lines.append(
-            warn(
-                "The file has doubtful places: {kinds}. `peerfront check {file} --schema {schema}` shows where, and "
-                "what to do.",
-                kinds=kinds,
-                file=file,
-                schema=schema,
-            )
-        )
-    return lines
+    file, schema = new.check
+    return [*lines, *doubts(file, new.problems, f"peerfront check {file} --schema {schema}")]
 
 
 def change_lines(changes: Changes) -> list[Text]:
