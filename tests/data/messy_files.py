@@ -218,6 +218,13 @@ NAMED: Mapping[str, Callable[[str, Luck], str]] = {  # how a recruiter's name is
     "one letter off": lambda name, luck: _typo(name, luck) if luck.random() < 0.1 else name,
     "blanks": lambda name, _: name.replace(" ", "  ") + " ",
 }
+RETYPED: Mapping[str, Callable[[str], str]] = {  # how a recruiter's id is written, other than in the column of ids
+    "zeros lost": lambda text: re.sub(r"^(\D*)0+", r"\1", text),
+    "case": str.swapcase,
+    "decimals": lambda text: f"{text}.0",
+    "dash": lambda text: f"{text[0]}-{text[1:]}",
+    "#": lambda text: f"#{text}",
+}
 IDS: Mapping[str, Callable[[int], Cell]] = {
     "numbers": lambda n: n,
     "decimals": lambda n: f"{n}.0",
@@ -341,7 +348,7 @@ class Mess:
     lie: str = ""
     typed: str = ""
     recruiters: str = "id"
-    """id, row, name and a way of writing it (`name: case`), or coupon: what people came with is called recruiter."""
+    """id, row, coupon (what people came with is called recruiter), or a way of writing an id or a name (`name: case`)."""
     ids: str = ""
     dates: str = "iso"
     handed: str = ""
@@ -431,7 +438,8 @@ def _recruiter(study: TrueStudy, mess: Mess, person: Person, ids: list[Cell], lu
         return person.recruiter + 2  # as a spreadsheet numbers its rows
     if mess.recruiters.startswith("name"):
         return NAMED[mess.recruiters.partition(": ")[2] or "exact"](recruiter.name, luck)
-    return ids[person.recruiter]
+    written = str(ids[person.recruiter])
+    return RETYPED[mess.recruiters.partition(": ")[2]](written) if ": " in mess.recruiters else ids[person.recruiter]
 
 
 def _names(mess: Mess) -> Mapping[str, str]:
@@ -625,7 +633,7 @@ def _merge_recruiters(sheet: Any, study: TrueStudy, names: list[str], top: int) 
 _LETTERED = ("C1A-C", "C1A-C1C")
 _NEEDS_CODES = {"case": "padded", "O for 0": "padded", "l for 1": "padded", "full-width": "padded",
                 "inner blank": "padded", "typos": "padded", "thousands": "large numbers",
-                "zeros lost": "zeros"}  # fmt: skip
+                "zeros lost": "zeros", "decimals": "numbers"}  # fmt: skip
 
 
 def habits() -> Iterator[tuple[str, str, Mess]]:
@@ -645,6 +653,9 @@ def habits() -> Iterator[tuple[str, str, Mess]]:
         yield "codes as typed", typed, Mess(typed=typed, codes=_NEEDS_CODES.get(typed, "numbers"))
     for name in NAMED:
         yield "recruiters", f"name, {name}", Mess(links="recruiter", recruiters=f"name: {name}")
+    for typed in RETYPED:
+        ids = {"zeros lost": "zeros", "decimals": "numbers"}.get(typed, "")
+        yield "recruiters", f"id, {typed}", Mess(links="recruiter", recruiters=f"id: {typed}", ids=ids, file="csv")
     yield "recruiters", "row number", Mess(links="recruiter", recruiters="row")
     yield "recruiters", "their coupon", Mess(recruiters="coupon")
     for ids in IDS:
@@ -701,12 +712,13 @@ def combination(luck: Luck) -> Mess:
     file = str(luck.choice(["xlsx", "xlsx", "xlsx", *FILES]))
     export = some(("redcap", "kobo", "odk"), 0.12)
     rows = tuple(str(row) for row in luck.choice(ROWS, int(luck.integers(0, 4)), replace=False))
-    book = tuple(
-        str(b) for b in luck.choice([b for b in BOOK if b != "formula counts"], int(luck.integers(0, 3)), replace=False)
-    )
-    dates = [
-        d for d in DATES if d not in ("dd/mm and mm/dd", "swapped by Excel") and (file == "xlsx" or "cells" not in d)
-    ]
+    books = [book for book in BOOK if book != "formula counts"]
+    book = tuple(str(book) for book in luck.choice(books, int(luck.integers(0, 3)), replace=False))
+    hopeless = ("dd/mm and mm/dd", "swapped by Excel")
+    dates = [date for date in DATES if date not in hopeless and (file == "xlsx" or "cells" not in date)]
+    if file == "cp1252":  # which has no such digits
+        dates.remove("Arabic digits")
+        typed = typed if typed not in ("Arabic digits", "full-width") else ""
     return Mess(
         links=links,
         codes=codes,
@@ -715,7 +727,7 @@ def combination(luck: Luck) -> Mess:
         recruiters=some([f"name: {name}" for name in NAMED], 0.3, "id"),
         ids=some(list(IDS), 0.3),
         dates=str(luck.choice(dates)),
-        count=some(["decimals", "3 (blue)", "3 coupons", "full-width"], 0.3, "numbers"),
+        count=some(["decimals", "3 (blue)", "3 coupons"], 0.3, "numbers"),
         unknown=some(UNKNOWN, 0.5),
         categories=bool(luck.random() < 0.4),
         seeds=some(list(SEEDS), 0.4),
