@@ -1,13 +1,19 @@
 """Exports as programs write them are read without help, or with one line to paste; read again, they are the same."""
 
+import contextlib
+import csv
+import io
+
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from data.made_exports import EXPORTS, made_study, pasted, redcap_classic, redcap_repeating, table_bytes
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.read.read_settings import ReadSettings, parse_columns
 from peerfront.data.read.recognition import suggested_columns
-from peerfront.data.reading import read_frontier, read_study
+from peerfront.data.reading import read_frontier, read_study, study_from_table
 from peerfront.data.schema_file import parse_schema, schema_text
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.messages import Remedy
@@ -191,3 +197,33 @@ def test_a_recruiter_column_is_suggested_with_the_number_of_coupons(tmp_path) ->
         read_study(path)
     study = read_study(path, pasted(refused.value))
     assert {person: found[0] for person, found in found_in(study).items()} == {p.id: p.recruiter for p in MADE.people}
+
+
+WHOLE = {
+    name: EXPORTS[name](made_study(people=20)).decode()
+    for name in EXPORTS
+    if name.endswith(".csv") and "semi" not in name
+}
+
+
+@settings(max_examples=150)
+@given(st.sampled_from(sorted(WHOLE)), st.randoms(use_true_random=False), st.floats(0.05, 0.95))
+def test_exports_without_some_columns_are_read_or_refused_in_words(name, luck, share) -> None:
+    rows = list(csv.reader(io.StringIO(WHOLE[name]), delimiter=";" if "kobo" in name else ","))
+    kept = [n for n in range(len(rows[0])) if luck.random() > share] or [0]
+    table = pd.DataFrame([[row[n] for n in kept] for row in rows[1:]], columns=[rows[0][n] for n in kept])
+    with contextlib.suppress(PeerfrontError):
+        study_from_table(table)
+
+
+@pytest.mark.parametrize("name", ["kobo.csv", "odk-central.csv", "surveycto.csv", "redcap-repeating.csv"])
+def test_exports_without_referrals_are_refused_in_words(name) -> None:
+    rows = list(csv.reader(io.StringIO(WHOLE[name]), delimiter=";" if "kobo" in name else ","))
+    table = pd.DataFrame(rows[1:], columns=rows[0])
+    table = table.drop(columns=[column for column in table.columns if "coupon" in column and "complete" not in column])
+    with pytest.raises(DataFileError, match="cannot tell who recruited whom"):
+        study_from_table(table)
+    with pytest.raises(DataFileError, match="cannot tell who recruited whom"):
+        study_from_table(
+            table[[column for column in table.columns if column.startswith(("_", "redcap", "KEY", "Sub"))]]
+        )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_studies import studies
 
-from peerfront.data.reading import read_study
+from peerfront.data.reading import read_study, study_from_table
 from peerfront.data.study import Study
 from peerfront.data.writers import study_text, write_study
 from peerfront.foundation.errors import DataFileError, OutputExists, UnknownName
@@ -139,3 +139,11 @@ def test_a_graph_of_a_study_with_signs_that_xml_cannot_hold() -> None:
     )
     graph = nx.parse_graphml(study_text(read_study(table), "graphml"))
     assert list(graph.edges) == [("a\ufffd", "b")]
+
+
+def test_half_a_character_is_refused_in_words(tmp_path) -> None:
+    table = pd.DataFrame({"id": ["a\ud800", "b"], "recruiter": ["", "a\ud800"], "coupons_issued": ["1", "1"]})
+    study = study_from_table(table)
+    for format in ("coupons", "app", "edges"):
+        with pytest.raises(DataFileError, match=r"a\\ud800.* holds half a character"):
+            write_study(study, tmp_path / format, format)

@@ -1,7 +1,9 @@
 """Workbooks: cells as a person sees them, headers with merged cells, formulas and errors, and files that are none."""
 
+import contextlib
 import datetime
 import io
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerfront.foundation import excel_tables
-from peerfront.foundation.errors import DataFileError, UnknownName
+from peerfront.foundation.errors import DataFileError, PeerfrontError, UnknownName
 from peerfront.foundation.excel_tables import cell_text, open_workbook
 
 
@@ -166,7 +168,7 @@ def test_bombs_and_entities_are_refused(monkeypatch) -> None:
         )
         with pytest.raises(DataFileError, match="defines XML entities"):
             open_workbook(Path("study.xlsx"), evil).read("Sheet")
-    monkeypatch.setattr(excel_tables, "MOST_ELEMENTS", 3)
+    monkeypatch.setattr(excel_tables, "MOST_CELLS", 3)
     with pytest.raises(DataFileError, match="more than 3 cells and texts"):
         open_workbook(Path("study.xlsx"), saved(book_of(["id", "x"], ["a", "b"])))
     monkeypatch.setattr(excel_tables, "LARGEST_UNPACKED", 1000)
@@ -199,3 +201,84 @@ def test_a_password_is_named_as_the_reason() -> None:
     content = b"\xd0\xcf\x11\xe0" + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le")
     with pytest.raises(DataFileError, match="is protected by a password.*Encrypt with Password"):
         open_workbook(Path("study.xlsx"), content)
+
+
+MAIN = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+END = b"</sheetData></worksheet>"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "message"),
+    [
+        (MAIN + (b"<row>" + b"<c/>" * 1000 + b"</row>") * 4000 + END, "more than 3,000,000 cells"),
+        (MAIN + b"<row/>" * 4_000_000 + END, "more than 3,000,000 cells"),
+        (MAIN + b"<a>" * 600_000 + b"</a>" * 600_000 + END, "more than 3,000,000 cells"),
+        (MAIN + b'<row><c r="' + b"A" * 3_000_000 + b'1"><v>1</v></c></row>' + END, "damaged"),
+        (MAIN + b"<!--" + b"<>" * 2_000_000 + b"-->" + END, "more than 3,000,000 cells"),
+        (MAIN + b"<row><c><v>" + b"1" * 3_000_000 + b"</v></c></row>" + END, "damaged"),
+        (MAIN + b'<row><c r="AAAAAAAAAAAAAA1"><v>1</v></c></row>' + END, "damaged"),
+        (MAIN + b'<row r="9999999999"><c><v>1</v></c></row>' + END, "damaged"),
+        (MAIN + b'<row r="-1"><c><v>1</v></c></row>' + END, "damaged"),
+        (MAIN + b"<row>" + b"<c><v>1</v></c>" * 20_000 + b"</row>" + END, "damaged"),
+        (
+            MAIN + b"".join(b'<row r="%d"><c r="XFD%d"><v>1</v></c></row>' % (n, n) for n in range(1, 2000)) + END,
+            "more than 3,000,000 cells",
+        ),
+    ],
+    ids=["cells", "rows", "deep", "a long tag", "a long comment", "a long text", "a far column", "a far row", "row -1",
+         "many columns", "far cells"],
+)  # fmt: skip
+def test_sheets_that_would_take_for_ever(sheet, message) -> None:
+    content = changed(saved(book_of(["id"], ["a"])), SHEET, lambda _: sheet)
+    with pytest.raises(DataFileError, match=message):
+        open_workbook(Path("study.xlsx"), content).read("Sheet")
+
+
+def test_cells_and_characters_are_counted_while_they_are_parsed(monkeypatch) -> None:
+    content = saved(book_of(*([["id", "x"]] * 20)))
+    monkeypatch.setattr(excel_tables, "_check_part", lambda *_: None)
+    monkeypatch.setattr(excel_tables, "MOST_CELLS", 30)
+    with pytest.raises(DataFileError, match="has more than 30 cells and texts. Save the sheet as CSV"):
+        open_workbook(Path("study.xlsx"), content).read("Sheet")
+    monkeypatch.undo()
+    monkeypatch.setattr(excel_tables, "_MOST_CHARACTERS", 10)
+    with pytest.raises(DataFileError, match="Save the sheet as CSV"):
+        open_workbook(Path("study.xlsx"), content).read("Sheet")
+
+
+def test_texts_with_formats_of_their_own() -> None:
+    piece = b'<is><r><rPr><b/></rPr><t>0</t></r><r><t>07 </t></r><rPh sb="0" eb="1"><t>x</t></rPh></is>'
+    content = changed(saved(book_of(["id", "code"], ["a", 5])), SHEET, lambda xml: xml.replace(
+        b'<c r="B2" t="n"><v>5</v></c>', b'<c r="B2" t="inlineStr">' + piece + b"</c>"))  # fmt: skip
+    assert open_workbook(Path("study.xlsx"), content).read("Sheet").frame["code"].tolist() == ["007"]
+
+
+WORKBOOK = saved(book_of(["id", "x"], *([f"p{n}", n] for n in range(20)), merged=["A3:A4"]))
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WORKBOOK) - 1), st.integers(0, 255)), min_size=1), st.integers(0, 3000))
+def test_changed_bytes_are_read_or_refused_in_words(changes, cut) -> None:
+    content = bytearray(WORKBOOK)
+    for place, byte in changes:
+        content[place] = byte
+    with contextlib.suppress(PeerfrontError):
+        open_workbook(Path("study.xlsx"), bytes(content[: len(content) - cut])).read("Sheet")
+
+
+with zipfile.ZipFile(io.BytesIO(WORKBOOK)) as _archive:
+    PARTS = {name: _archive.read(name) for name in _archive.namelist()}
+
+
+@given(st.sampled_from(sorted(PARTS)), st.floats(0, 1), st.binary(max_size=6), st.integers(0, 40), st.booleans())
+def test_changed_parts_are_read_or_refused_in_words(part, place, new, gone, twice) -> None:
+    old = PARTS[part]
+    at = int(place * len(old))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, content in PARTS.items():
+            archive.writestr(name, old[:at] + new + old[at + gone :] if name == part else content)
+        if twice:
+            archive.writestr(part, old)
+    with contextlib.suppress(PeerfrontError):
+        open_workbook(Path("study.xlsx"), buffer.getvalue()).read("Sheet")

@@ -88,6 +88,17 @@ def test_files_that_are_too_large(monkeypatch) -> None:
             open_r_file(FILE, r_files.rdata(study=r_files.table(columns)))
 
 
+def test_vectors_are_bounded_by_the_file_and_counted() -> None:
+    short = {f"v{n}": r_files.counted(100_000) for n in range(3)}
+    assert open_r_file(FILE, r_files.rdata(study=r_files.table(short))).read("study").frame.shape == (100_000, 3)
+    with pytest.raises(DataFileError, match="a vector is longer than the file"):
+        open_r_file(FILE, r_files.rdata(study=r_files.table({"a": r_files.counted(100_001)})))
+    with pytest.raises(DataFileError, match="it has more than 10,000,000 values"):
+        open_r_file(FILE, r_files.rdata(study=r_files.table({f"v{n}": r_files.counted(100_000) for n in range(101)})))
+    with pytest.raises(DataFileError, match="it is damaged or not complete"):
+        open_r_file(FILE, lzma.compress(WHOLE, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 400 * 2**20}]))
+
+
 @pytest.mark.parametrize("content", [b"\x1f\x8bxx", b"id,x\n1,2\n", b"PK\x03\x04", b"BZh9"])
 def test_other_files_are_no_files_of_r(content) -> None:
     assert not is_r_data(content)

@@ -6,8 +6,9 @@ name per column, and a merged cell below the header counts for each of its rows,
 (#REF!) or a formula without a saved value are empty, with a note that gives their address.
 
 A workbook is an archive of XML files, and may come from anywhere: entities are refused by defusedxml, which openpyxl
-uses where it is installed, and archives that announce more than `LARGEST_UNPACKED` bytes, or whose parts hold more than
-`MOST_ELEMENTS` cells and texts, are refused before they are parsed.
+uses where it is installed, archives that announce more than `LARGEST_UNPACKED` bytes are refused before they are
+unpacked, and tags and cells are counted before and while they are parsed. Whatever else openpyxl raises becomes an
+error for people.
 """
 
 import contextlib
@@ -18,33 +19,46 @@ import math
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from defusedxml.common import DefusedXmlException
-from openpyxl import load_workbook
 from openpyxl.cell.read_only import ReadOnlyCell
+from openpyxl.reader.excel import ExcelReader
 from openpyxl.utils import coordinate_to_tuple, get_column_letter
 from openpyxl.utils.datetime import to_excel
-from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
+from openpyxl.worksheet._reader import FORMULA_TAG, INLINE_STRING, MERGE_TAG, ROW_TAG, WorkSheetParser
+from openpyxl.worksheet.cell_range import CellRange
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+from openpyxl.xml.functions import iterparse
 
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.files import Note, is_encrypted
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.spreadsheets import as_typed
+from peerfront.foundation.spreadsheets import MOST_ROWS, as_typed
 from peerfront.foundation.table_layout import Area, Span, areas
 from peerfront.foundation.text_tables import Book, TextTable, first_table, table_of
 
 LARGEST_UNPACKED = 300 * 2**20
 """Bytes that the parts of a workbook may have unpacked: some hundred thousand rows."""
-MOST_ELEMENTS = 5_000_000
-"""Cells, also empty ones, and shared texts that a workbook may have: half a minute of parsing."""
+MOST_CELLS = 3_000_000
+"""Cells of the largest sheet that is read, empty ones with a format too; openpyxl reads some 100,000 in a second."""
 _MOST_PARTS = 10_000
-_ELEMENTS = (b"<c", b":c", b"<si", b":si")  # how cells and shared texts begin, and a few others
-_AT_ONCE = 2**20  # bytes
+_MOST_TAGS = 10_000_000  # of all texts
+_MOST_OTHER_TAGS = 500_000  # of any other part, and of a sheet beside its cells
+_TAGS_OF_CELL = 10  # a text with its format
+_MOST_MERGED = 100_000
+_MOST_CHARACTERS = 300 * 2**20  # of a sheet; the same long text may stand in many cells
+_MOST_COLUMNS = 16_384  # of a sheet
+_LONGEST_PLACE = 12  # characters of XFD1048576
+_CHUNK = 2**20  # bytes that a tag or a comment may have: parsers read endless ones again and again
+_MARKS = ((b"<!--", b"<![", b"<?"), (b"-->", b"]]>", b"?>"))
+_STRING_TAG, _PIECE_TAG, _RUN_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("si", "t", "r"))
+_CELL_TAG = re.compile(rb"<(?:\w+:)?(?:c|row)[\s/>]")
+_MERGE_TAG = re.compile(rb"<(?:\w+:)?mergeCell[\s/>]")
 _MOST_EXACT = 1e15  # Excel keeps fifteen digits of a number; longer codes have lost the others
 _NOT_KNOWN = "#N/A"  # Excel's own way to say so, which readers of tables understand
 _ZEROS = re.compile(r"0+")
@@ -59,13 +73,13 @@ def open_workbook(path: Path, content: bytes) -> Book:
         raise DataFileError("workbook.encrypted", path=path)
     with _in_words(path):
         _check_archive(path, content)
-        source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        source = _opened(content)
     states = {sheet.title: sheet.sheet_state for sheet in source.worksheets}
     visible = tuple(name for name, state in states.items() if state == "visible")
 
     def table(name: str, may_be_empty: bool) -> TextTable:
         with _in_words(path):
-            sheet = _parsed(source, name)
+            sheet = _parsed(path, source, name)
         return _table(path, name, sheet, may_be_empty)
 
     return Book(path, visible, tuple(name for name in states if name not in visible), "sheet", table)
@@ -73,23 +87,39 @@ def open_workbook(path: Path, content: bytes) -> Book:
 
 def _check_archive(path: Path, content: bytes) -> None:
     """Refuse archives that are no workbook, or too large; the sizes announced bound what is unpacked."""
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    parts = archive.infolist()
-    size = sum(part.file_size for part in parts)
-    if size > LARGEST_UNPACKED or len(parts) > _MOST_PARTS:
-        limits = {"most": LARGEST_UNPACKED, "most_parts": _MOST_PARTS}
-        raise DataFileError("workbook.too_large", path=path, size=size, parts=len(parts), **limits)
-    names = {part.filename for part in parts}
-    if "[Content_Types].xml" not in names or "xl/workbook.xml" not in map(str.lower, names):
-        raise DataFileError("workbook.no_workbook", path=path)
-    elements = 0
-    for part in parts:
-        if part.filename.endswith(".xml"):
-            with archive.open(part) as stream:
-                while block := stream.read(_AT_ONCE):
-                    elements += sum(block.count(begin) for begin in _ELEMENTS)
-                    if elements > MOST_ELEMENTS:
-                        raise DataFileError("workbook.too_many_cells", path=path, most=MOST_ELEMENTS)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = archive.infolist()
+        size = sum(part.file_size for part in parts)
+        if size > LARGEST_UNPACKED or len(parts) > _MOST_PARTS:
+            limits = {"most": LARGEST_UNPACKED, "most_parts": _MOST_PARTS}
+            raise DataFileError("workbook.too_large", path=path, size=size, parts=len(parts), **limits)
+        names = {part.filename for part in parts}
+        if "[Content_Types].xml" not in names or "xl/workbook.xml" not in map(str.lower, names):
+            raise DataFileError("workbook.no_workbook", path=path)
+        for part in parts:
+            if part.filename.lower().endswith((".xml", ".rels")):
+                _check_part(path, archive, part)
+
+
+def _check_part(path: Path, archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    """Count what a part holds as it is unpacked, and refuse what would take too long to parse."""
+    name = part.filename.lower()
+    is_sheet = "/worksheets/" in name
+    most = _MOST_TAGS if "sharedstrings" in name else _MOST_OTHER_TAGS
+    tags = cells = merged = unclosed = 0
+    with archive.open(part) as source:
+        while chunk := source.read(_CHUNK):
+            tags += chunk.count(b"<")
+            opened, closed = (max(map(chunk.rfind, marks)) for marks in _MARKS)
+            unclosed = unclosed + 1 if opened > closed or (unclosed and closed < 0) else 0
+            if is_sheet:
+                cells += sum(1 for _ in _CELL_TAG.finditer(chunk))
+                merged += sum(1 for _ in _MERGE_TAG.finditer(chunk))
+            of_cells = _TAGS_OF_CELL * cells
+            if tags > most + of_cells or cells > MOST_CELLS or merged > _MOST_MERGED:
+                raise DataFileError("workbook.too_many_cells", path=path, most=MOST_CELLS)
+            if unclosed > 1 or (len(chunk) == _CHUNK and b"<" not in chunk):
+                raise ValueError("an endless tag")
 
 
 @contextmanager
@@ -133,8 +163,8 @@ class SheetGrid:
 def sheet_grid(path: Path, content: bytes, name: str) -> SheetGrid:
     """Read the cells of a sheet as they stand in it."""
     with _in_words(path):
-        source = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        sheet = _parsed(source, name)
+        source = _opened(content)
+        sheet = _parsed(path, source, name)
         part = str(vars(source[name])["_worksheet_path"])
     return SheetGrid(part, sheet.rows, sheet.merged, source.epoch)
 
@@ -173,22 +203,69 @@ class _Sheet:
     faults: dict[tuple[int, int], str]  # (row, column) -> the error in the cell; "": a formula without a saved value
 
 
+def _opened(content: bytes) -> Any:
+    reader = _Reader(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+    reader.read()
+    return reader.wb
+
+
+class _Reader(ExcelReader):
+    """openpyxl's reader, with a faster way to the texts that cells share."""
+
+    def read_strings(self) -> None:
+        part: Any = self.package.find(SHARED_STRINGS)  # type: ignore[no-untyped-call]
+        if part is None:
+            return
+        with self.archive.open(part.PartName[1:]) as source:
+            for _, element in iterparse(source):
+                if element.tag == _STRING_TAG:
+                    self.shared_strings.append(_text_in(element).replace("x005F_", ""))
+                    element.clear()
+
+
+def _text_in(element: Any) -> str:
+    """The text of a cell, in one piece or in several with formats of their own, without how it is pronounced."""
+    pieces = [] if element is None else [*element.findall(_PIECE_TAG), *element.findall(f"{_RUN_TAG}/{_PIECE_TAG}")]
+    return "".join(piece.text or "" for piece in pieces)
+
+
 class _Parser(WorkSheetParser):
-    """openpyxl's own parser, which also tells formulas without a saved value from empty cells."""
+    """openpyxl's own parser of cells, which also tells formulas without a saved value from empty ones."""
+
+    merged: tuple[Span, ...] = ()
+
+    def parse(self) -> Generator[Any, None, None]:
+        """Parse the rows and the merged cells; nothing else of a sheet is needed."""
+        for _, element in iterparse(self.source):
+            if element.tag == ROW_TAG:
+                yield self.parse_row(element)
+                element.clear()
+            elif element.tag == MERGE_TAG:
+                places = [str(cell.get("ref"))[: 2 * _LONGEST_PLACE] for cell in element]
+                self.merged = tuple(CellRange(place).bounds for place in places)
+                element.clear()
 
     def parse_cell(self, element: Any) -> dict[str, Any]:
+        if len(element.get("r", "")) > _LONGEST_PLACE:
+            raise ValueError("no place of a cell")
+        text = _text_in(element.find(INLINE_STRING)) if element.get("t") == "inlineStr" else ""
+        if text:
+            element.set("t", "str")  # openpyxl takes a tenth of a millisecond for each
         cell: dict[str, Any] = super().parse_cell(element)
+        if text:
+            cell |= {"value": text, "data_type": "s"}
         if cell["value"] is None and element.find(FORMULA_TAG) is not None:
             cell["data_type"] = "f"
         return cell
 
 
-def _parsed(workbook: Any, name: str) -> _Sheet:
+def _parsed(path: Path, workbook: Any, name: str) -> _Sheet:
     """Read a sheet cell by cell: rows and columns that a sheet only announces take no room."""
     sheet = workbook[name]
     rows: Rows = {}
     faults: dict[tuple[int, int], str] = {}
     formats: dict[int, str] = {}
+    count = characters = 0
     with sheet._get_source() as source:
         parser = _Parser(
             source,
@@ -199,8 +276,13 @@ def _parsed(workbook: Any, name: str) -> _Sheet:
             timedelta_formats=workbook._timedelta_formats,
         )
         for _, cells in parser.parse():
+            count += len(cells)
+            if count > MOST_CELLS or characters > _MOST_CHARACTERS:
+                raise DataFileError("workbook.too_many_cells", path=path, most=MOST_CELLS)
             for cell in cells:
                 place = cell["row"], cell["column"]
+                if not (0 < place[0] <= MOST_ROWS and 0 < place[1] <= _MOST_COLUMNS):
+                    raise ValueError("no place of a sheet")
                 value, kind, style = cell["value"], cell["data_type"], cell["style_id"]
                 if kind == "f":
                     faults[place] = ""
@@ -212,9 +294,11 @@ def _parsed(workbook: Any, name: str) -> _Sheet:
                     text = cell_text(value, formats[style])
                     if text:
                         rows.setdefault(place[0], {})[place[1]] = text
-        ranges = parser.merged_cells.mergeCell if parser.merged_cells is not None else ()
-        merged = tuple(cells.bounds for cells in ranges)
-    return _Sheet(dict(sorted(rows.items())), merged, faults)
+                        characters += len(text)
+    width = sum(max(cells) for cells in rows.values())  # far cells make long rows
+    if width > 2 * MOST_CELLS:
+        raise DataFileError("workbook.too_many_cells", path=path, most=MOST_CELLS)
+    return _Sheet(dict(sorted(rows.items())), parser.merged, faults)
 
 
 def cell_text(value: Any, number_format: str = "General") -> str:

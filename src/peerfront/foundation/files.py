@@ -295,12 +295,20 @@ def write_temporary(temporary: Path, path: Path, content: bytes, *, private: boo
 
 def write_text(path: Path, content: str, *, private: bool = False) -> None:
     """Write text as UTF-8, whole or not at all."""
-    write_bytes(path, content.encode(), private=private)
+    write_bytes(path, _encoded(path, content, "utf-8"), private=private)
 
 
 def write_csv(path: Path, content: str, *, private: bool = False) -> None:
     """Write a table's text as UTF-8, with the mark that spreadsheets need unless all of it is ASCII."""
-    write_bytes(path, content.encode("utf-8" if content.isascii() else "utf-8-sig"), private=private)
+    write_bytes(path, _encoded(path, content, "utf-8" if content.isascii() else "utf-8-sig"), private=private)
+
+
+def _encoded(path: Path, content: str, encoding: str) -> bytes:
+    try:
+        return content.encode(encoding)
+    except UnicodeEncodeError as problem:  # half a character, which tables of Python and JSON can hold
+        around = content[max(0, problem.start - 20) : problem.start + 20]
+        raise DataFileError("outputs.half_character", path=path, around=ascii(around)) from None
 
 
 # Claims -----------------------------------------------------------------------------------------------------------

@@ -29,14 +29,15 @@ from peerfront.foundation.text_tables import Book, TextTable, table_of
 # Objects ----------------------------------------------------------------------------------------------------------
 
 
-LARGEST_UNPACKED = 500 * 2**20
+LARGEST_UNPACKED = 300 * 2**20
 """Bytes that a file of R may have unpacked."""
-_MOST_COMPACT = 1_000_000
-"""Numbers that vectors written in short may have beyond what the file holds in full."""
-_OPENERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
-    b"\x1f\x8b": lambda source: gzip.GzipFile(fileobj=source),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ": lzma.LZMAFile,
+MOST_VALUES = 10_000_000
+"""Numbers and texts of the largest file of R that is read."""
+_FEW_VALUES = 100_000  # that a vector written in short may have in any file
+_UNPACKERS: dict[bytes, Callable[[bytes, int], bytes]] = {
+    b"\x1f\x8b": lambda content, most: gzip.GzipFile(fileobj=io.BytesIO(content)).read(most),
+    b"BZh": lambda content, most: bz2.BZ2File(io.BytesIO(content)).read(most),
+    b"\xfd7zXZ": lambda content, most: lzma.LZMADecompressor(memlimit=LARGEST_UNPACKED).decompress(content, most),
 }
 _STARTS = (b"RDX2\nX\n", b"RDX3\nX\n", b"X\n")
 _NA_INTEGER = -(2**31)
@@ -77,7 +78,7 @@ def is_r_data(content: bytes) -> bool:
     """Tell whether these bytes are a file of R, packed or not."""
     if content.startswith(_STARTS[:2]):
         return True
-    if not content.startswith(tuple(_OPENERS)):
+    if not content.startswith(tuple(_UNPACKERS)):
         return False
     try:
         return _unpacked(content, 16).startswith(_STARTS)
@@ -106,8 +107,8 @@ def r_objects(path: Path, content: bytes) -> dict[str, RObject]:
 
 def _unpacked(content: bytes, most: int) -> bytes:
     """The first bytes of what is packed; the content itself if it is not."""
-    opener = next((opener for magic, opener in _OPENERS.items() if content.startswith(magic)), None)
-    return content if opener is None else bytes(opener(io.BytesIO(content)).read(most))
+    unpack = next((unpack for magic, unpack in _UNPACKERS.items() if content.startswith(magic)), None)
+    return content if unpack is None else unpack(content, most)
 
 
 class _Reader:
@@ -116,7 +117,7 @@ class _Reader:
     def __init__(self, data: memoryview) -> None:
         self.data, self.at = data, 0
         self.known: list[Any] = []
-        self.compact_numbers = 0
+        self.n_values = 0
 
     def start(self) -> RObject:
         version = self.integer()
@@ -139,6 +140,12 @@ class _Reader:
         size = self.integer()
         if size < 0 or size > len(self.data):
             raise _Unreadable(note("r_file.long_vector"))
+        return self.counted(size)
+
+    def counted(self, size: int) -> int:
+        self.n_values += size
+        if self.n_values > MOST_VALUES:
+            raise _Unreadable(note("r_file.too_many_values", most=MOST_VALUES))
         return size
 
     def array(self, code: str, width: int) -> np.ndarray:
@@ -238,15 +245,15 @@ class _Reader:
         state, own_attributes = self.item(), self.attributes()
         if name in ("compact_intseq", "compact_realseq"):
             size, first, step = (int(number) for number in state.value)
-            self.compact_numbers += max(size, 0)
-            if self.compact_numbers > len(self.data) + _MOST_COMPACT:
+            if size < 0 or size > max(_FEW_VALUES, len(self.data)):  # a column beside it would have more bytes
                 raise _Unreadable(note("r_file.long_vector"))
-            return RObject([first + step * n for n in range(size)], own_attributes)
+            return RObject([first + step * n for n in range(self.counted(size))], own_attributes)
         inner = state.value[0] if isinstance(state, RObject) and state.value else None
         inner = inner[1] if isinstance(inner, tuple) else inner
         if name.startswith("wrap_") and isinstance(inner, RObject):
             return RObject(inner.value, {**inner.attributes, **own_attributes})
         if name == "deferred_string" and isinstance(inner, RObject):
+            self.counted(len(inner.value))
             return RObject([None if value is None else _plain(value) for value in inner.value], own_attributes)
         raise _Unreadable(note("r_file.other_vector", name=name))
 
@@ -275,7 +282,10 @@ def open_r_file(path: Path, content: bytes) -> Book:
 def _table(path: Path, name: str, frame: RObject, may_be_empty: bool) -> TextTable:
     """Read one data frame as text."""
     header = frame.texts("names")
-    columns = [_texts(column) for column in frame.value]
+    try:
+        columns = [_texts(column) for column in frame.value]
+    except Exception:  # values of a kind that its class does not have
+        raise DataFileError("r_file.damaged", path=path, table=name) from None
     if len(header) != len(columns) or len({len(column) for column in columns}) > 1:
         raise DataFileError("r_file.damaged", path=path, table=name)
     records = [(row, row, list(cells)) for row, cells in enumerate(zip(*columns, strict=True), start=2)]

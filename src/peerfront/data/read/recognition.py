@@ -122,7 +122,8 @@ def layout_in(shaped: Shaped, columns: Columns, wanted: str, path: Path) -> str:
     else:
         absent = [role for role in needed[wanted] if role not in columns]
         fault = note("recognition.no_column", roles=absent)
-    header = [name for name in map(str, shaped.table.frame.columns) if name not in shaped.own]
+    used = {name for names in columns.values() for name in names}
+    header = [name for name in map(str, shaped.table.frame.columns) if name not in shaped.own or name in used]
     others = Remedies(Remedy("map", (role,)) for role in absent)
     offer = offered(shaped.table.frame[header], columns) or note("recognition.name_others", remedies=others)
     named = "; ".join(f"{role} = {'+'.join(names)}" for role, names in columns.items())

@@ -74,6 +74,8 @@ def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
         return _plain(table, settings, source)
     own = own_columns(preset, table.frame)
     kept = {name for names in settings.columns.values() for name in names}
+    if own - kept == set(map(str, table.frame.columns)):
+        return _plain(table, settings, source)  # nothing of the study is in it
     groups: dict[str, str] = {}
     steps: list[Message] = []
     if preset.name == REDCAP:

@@ -18,6 +18,7 @@ from peerfront.data.mending import changes_of, log_beside
 from peerfront.data.problems import ERROR, FaultyStudy, Problem, ProblemGroup, Proposal, grouped, offers
 from peerfront.data.read.dates import date_text
 from peerfront.data.read.listing import guess_columns
+from peerfront.data.read.other_rows import meant
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.read.recognition import recognised, suggested_columns
 from peerfront.data.read.shaping import shape
@@ -271,6 +272,8 @@ def _header_of(path: Path, reading: Mapping[str, Any]) -> _Header:
     if table is None:
         return _Header(sheets=sheets)
     try:
+        settings = read_settings_of({**reading, "sheet": ""})
+        table = meant(table, lambda part: misfit(part, settings, path), path.name)
         shaped = shape(table, ReadSettings(missing=tuple(reading.get("missing", ()))), path.name)
         frame = shaped.table.frame
         names = [name for name in map(str, frame.columns) if name not in shaped.own or name in shaped.instead.values()]
