@@ -39,7 +39,7 @@ _NAME = r"(?P<name>[^\W\d_]+)"
 _BEHIND = (
     r"(?:[ t,]+(?:(?:a las|at|as) )?(?P<hour>[0-2]?[0-9])(?::|h|\.)(?P<minute>[0-5][0-9])"
     r"(?:[:.](?P<second>[0-5][0-9])(?:[.,][0-9]+)?)? ?(?P<half>[ap])?(?:\.? ?m\.?)?"
-    r"(?: ?(?:z|utc|gmt|h|hrs|[+-][0-9]{2}:?[0-9]{2}))?)?(?:[^\w]+[^0-9]*|[^\w]*)"
+    r"(?: ?(?:z|utc|gmt|h|hrs|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9]))?)?(?:[^\w]+[^0-9]*|[^\w]*)"
 )
 _FORMS = tuple(
     re.compile(rf"(?:[^\W\d_]+[., ]+)?{form}{_BEHIND}")
@@ -189,7 +189,7 @@ def _time_of(parts: dict[str, str | None]) -> float:
     if parts["half"] and hour <= 12:
         hour = hour % 12 + 12 * (parts["half"] == "p")
     seconds = 3600 * hour + 60 * int(parts["minute"] or 0) + int(parts["second"] or 0)
-    return seconds / 86_400 if hour < 24 else 0.0
+    return seconds / 86_400 if hour < 24 else np.nan
 
 
 def _day(year: int, month: int, day: int) -> float:
