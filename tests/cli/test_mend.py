@@ -15,7 +15,7 @@ LINES = [
     "id,own coupon,coupon 1,coupon 2,date,district",
     "P1,,C1A,C1B,2024-01-02,Norte",
     "P2,C1A,C2A,C2B,2024-01-09,Sur",
-    "P3,c1b,C3A,C3B,2024-01-10,Sur",
+    "P3,ClB,C3A,C3B,2024-01-10,Sur",
     "P4,C2A,C4A,C4B,2024-01-17,Norte",
     "P5,C2B,C5A,C5B,2024-01-18,Norte",
     "P6,C3-A,C6A,C6B,2024-01-20,Sur",
@@ -56,7 +56,7 @@ def test_nobody_to_ask(run, study, monkeypatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     code, out, err = run("check", study, "--map", "site=district", "--mend")
     assert code == 2
-    assert "row 4: c1b -> C1B (issued to P1)?" in out
+    assert "row 4: ClB -> C1B (issued to P1)?" in out
     assert "row 8: leave out the row of 'P6' (the same as row 7)?" in out
     assert f"\npeerfront check {study} --map site=district --mend --yes" in err
 
@@ -71,7 +71,7 @@ def test_yes_writes_a_copy_and_a_log_and_never_the_original(run, study, tmp_path
     log = pd.read_csv(tmp_path / "study.mended.changes.csv", keep_default_na=False, dtype=str)
     assert log[["row", "column", "found", "proposed", "why", "decision"]].to_numpy().tolist() == [
         ["8", "id", "P6", "(row left out)", "the same as row 7", "accepted"],
-        ["4", "own coupon", "c1b", "C1B", "issued to P1", "accepted"],
+        ["4", "own coupon", "ClB", "C1B", "issued to P1", "accepted"],
         ["7", "own coupon", "C3-A", "C3A", "issued to P3", "accepted"],
     ]
     assert set(log["original"]) != set(log["copy"])
@@ -130,9 +130,9 @@ def test_problems_csv_has_what_was_found_and_proposed(run, study, tmp_path) -> N
     study.write_text("\n".join(LINES[:7]) + "\n")
     code, out, _ = run("check", study, "--out", tmp_path / "checked")
     assert code == 0
-    assert "Offered with --mend: row 4: c1b -> C1B (issued to P1)?" in out
+    assert "Offered with --mend: row 4: ClB -> C1B (issued to P1)?" in out
     problems = pd.read_csv(tmp_path / "checked" / "problems.csv")
-    assert problems[["found", "proposed"]].to_numpy().tolist() == [["c1b", "C1B"], ["C3-A", "C3A"]]
+    assert problems[["found", "proposed"]].to_numpy().tolist() == [["ClB", "C1B"], ["C3-A", "C3A"]]
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink, None])

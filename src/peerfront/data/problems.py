@@ -31,7 +31,7 @@ class Kind:
 
 _ERRORS = (
     "missing-id", "repeated-id", "digits-lost", "self-recruited", "unknown-recruiter", "ambiguous-coupon", "cycle",
-    "bad-count", "code-without-value", "rows-contradict",
+    "bad-count", "bad-range", "code-without-value", "rows-contradict",
 )  # fmt: skip
 _WARNINGS = (
     "issued-twice", "repeated-in-row", "redeemed-twice", "not-issued", "placeholder", "made-from-id",
@@ -40,7 +40,7 @@ _WARNINGS = (
     "issued-before-date", "expires-before-issue", "bad-valid-days", "bad-network-size", "encoding", "unnamed-column",
     "cell-without-value", "merged-cells", "several-rows", "assumed-seed", "seed-with-coupon", "not-marked-seed",
     "fixed-places", "deleted", "row-count", "not-a-person", "other-table", "bad-number", "stands-apart", "odd-answer",
-    "long-before", "unused-dates", "coded-network-size",
+    "long-before", "unused-dates", "coded-network-size", "alike-ids",
 )  # fmt: skip
 _REMEDIES = {
     "placeholder": {"missing": Remedy("missing", "CODE")},

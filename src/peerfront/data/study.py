@@ -60,7 +60,7 @@ class Study:
     people: pd.DataFrame  # [people, columns], text; "" where nothing is known
     days: NDArray[np.float64] | None  # [people], date in days; nan where it is not known
     network_size: NDArray[np.float64] | None  # [people]; nan where it is not known
-    own_coupons: Texts | None  # [people], as in the file
+    own_coupons: Texts | None  # [people], as they were issued
     coupons: Texts | None  # [people, slots], as in the file
     still_open: NDArray[np.bool_]  # [people], whether their coupons may still be used
     problems: tuple[Problem, ...]

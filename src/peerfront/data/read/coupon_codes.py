@@ -162,9 +162,17 @@ def are_seed_marks(values: Texts) -> bool:
 
 
 def own_code_seeds(
-    listing: Listing, own: Texts, candidates: NDArray[np.bool_], recruited: NDArray[np.bool_], issued: Texts
+    listing: Listing,
+    own: Texts,
+    candidates: NDArray[np.bool_],
+    recruited: NDArray[np.bool_],
+    issued: Texts,
+    typos: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Mark the candidates who are taken for seeds, [people]: they came early, or their code is like those who did."""
+    """Mark the candidates who are taken for seeds, [people]: they came early, or their code is like those who did.
+
+    Codes that may be `typos` of a coupon are only taken for a seed's if they came before every recruit.
+    """
     if not candidates.any() or not recruited.any():
         return np.zeros(len(own), dtype=bool)
     order = _order_of_arrival(listing)
@@ -172,7 +180,7 @@ def own_code_seeds(
     coupons = {code_shape(code) for code in issued}
     unlike = np.zeros(len(own), dtype=bool)
     at = np.flatnonzero(candidates)
-    unlike[at] = [code_shape(own[i]) not in coupons for i in at]
+    unlike[at] = [code_shape(own[i]) not in coupons and not typos[i] for i in at]
     start = early | (unlike & (order < _EARLY * len(own)))
     kinds = {_kind(own[i]) for i in np.flatnonzero(start & unlike)}
     late = np.zeros(len(own), dtype=bool)

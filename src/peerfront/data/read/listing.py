@@ -29,6 +29,7 @@ Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
 USUAL_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", ".", *(f".{x}" for x in ascii_lowercase))
 """What programs write for "not known"; .a to .z are Stata's."""
+_REMARK = r"\s*\([^()\d]*\)$|(?i:\s+(?:coupons?|cup[oó]n(?:es)?|vouchers?|vales?|bons?))$"
 _MANY_PEOPLE = 50  # people among whom somebody uses all coupons
 
 
@@ -168,8 +169,8 @@ def _likely_number(recruiters: Texts | None, ids: Texts) -> Message:
 
 
 def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray[np.int64], list[Problem]]:
-    """Read whole numbers; 0 and a problem where a text is none."""
-    numbers = read_numbers(pd.Series(values, dtype=object))
+    """Read whole numbers, also with a remark such as `3 (blue)`; 0 and a problem where a text is none."""
+    numbers = read_numbers(pd.Series(values, dtype=object).str.replace(_REMARK, "", regex=True))
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
     problems = []

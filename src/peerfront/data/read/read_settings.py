@@ -81,6 +81,8 @@ class ReadSettings:
     `none`, `last-wave`, or people of the last days before the last date in the file, such as `30`."""
     strict: bool = False
     """Whether warnings stop the import."""
+    read_anyway: bool = False
+    """Whether a study is read of which the program doubts that it read it right."""
     sheet: str = ""
     """The sheet of an Excel workbook; "" finds it."""
     preset: str = AUTO
@@ -101,6 +103,7 @@ class ReadSettings:
             coupons_each=optional(at_least(0, MOST_COUPONS_EACH)),
             still_open=_open_rule,
             strict=truth,
+            read_anyway=truth,
             sheet=text,
             preset=among(note("reading.preset"), (AUTO, *PRESETS)),
             checkboxes=optional(text_list),

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.problems import Problem, at
-from peerfront.data.read.listing import guess_columns, looks_like_issued, without_missing
+from peerfront.data.read.code_cells import codes_apart, first_and_last
+from peerfront.data.read.listing import VOCABULARY, guess_columns, looks_like_issued, named_like, without_missing
 from peerfront.data.read.other_rows import only_people
 from peerfront.data.read.program_exports import Preset, find_boxes, merge_boxes, own_columns, preset_of, without_groups
 from peerfront.data.read.read_settings import PLAIN, PRESETS, REDCAP, Columns, ReadSettings
@@ -118,23 +119,35 @@ def _shaped(table: TextTable, settings: ReadSettings, source: str) -> Shaped:
 
 
 def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
-    """Cut coupons apart that were typed into one cell."""
+    """Put coupons apart that were typed into one cell, or as the first and the last of a row."""
     frame = shaped.table.frame
     header = [name for name in map(str, frame.columns) if name not in shaped.own]
-    columns = guess_columns(header, _present(shaped.named, header), source)
-    role = "coupons" if "coupons" in columns else "coupons_issued"
-    if "own_coupon" not in columns or len(columns.get(role, ())) != 1:
+    columns = dict(guess_columns(header, _present(shaped.named, header), source))
+    taken = {name for role, names in columns.items() if role != "own_coupon" for name in names}
+    candidates = [name for name in named_like("own_coupon", header) if name not in taken]
+    came = frame[list(columns.get("own_coupon", ()) if "own_coupon" in shaped.named else candidates)]
+    own = {str(code) for code in came.to_numpy().ravel()}
+    steps: list[Message] = []
+    if "coupons" not in shaped.named:
+        ends = first_and_last(frame[header], own, VOCABULARY["coupons"])
+        if ends is not None:
+            start, end, pairs = ends
+            frame, columns["coupons"] = frame.assign(**{start: pairs}).drop(columns=end), (start,)
+            steps.append(note("steps.first_and_last", first=start, last=end))
+    issued = columns.get("coupons") or (columns.get("coupons_issued", ()) if own else ())
+    if not issued:
         return shaped
-    column = columns[role][0]
-    frame, apart = split_codes(frame, column, frame[columns["own_coupon"][0]])
-    if not apart:
+    ids = frame[columns["id"][0]].tolist() if "id" in columns else [""] * len(frame)
+    apart = codes_apart(dataclasses.replace(shaped.table, frame=frame), issued, own, ids)
+    if apart is None:
         return shaped
-    kept = {key: names for key, names in shaped.named.items() if column not in names}
+    kept = {key: names for key, names in shaped.named.items() if not set(issued) & set(names)}
     return dataclasses.replace(
         shaped,
-        table=dataclasses.replace(shaped.table, frame=frame),
-        named={**kept, "coupons": apart},
-        steps=(*shaped.steps, note("steps.codes_apart", column=column, columns=first_of(apart, _MOST_LISTED))),
+        table=apart.table,
+        named={**kept, "coupons": apart.columns},
+        steps=(*shaped.steps, *steps, *apart.steps),
+        problems=(*shaped.problems, *apart.problems),
     )
 
 
@@ -321,30 +334,3 @@ def _differences(table: TextTable, key: str, name: str, several: pd.DataFrame, i
         fault = note("problems.contradictory_rows", person=person, column=name, values=values)
         problems.append(Problem("rows-contradict", int(table.rows[places[0]]), person, fault, name))
     return problems
-
-
-# Several codes in one cell ----------------------------------------------------------------------------------------
-
-
-_CUT = re.compile(r"[\s,;/|+]+")
-_FEWEST = 2  # parts with which somebody came
-
-
-def split_codes(frame: pd.DataFrame, column: str, own: pd.Series) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Cut the cells of a column into columns `name_1`, `name_2`, ...; return their names, () if nothing was cut."""
-    cells = [[part for part in _CUT.split(cell) if part] for cell in frame[column]]
-    most = max(map(len, cells), default=0)
-    came = set(own) - {""}
-    parts = {part for cell in cells for part in cell}
-    whole = set(frame[column]) - {""}
-    if most < 2 or len(parts & came) < _FEWEST or len(parts & came) <= len(whole & came):
-        return frame, ()
-    names = tuple(f"{column}_{slot + 1}" for slot in range(most))
-    if set(names) & set(frame.columns):
-        return frame, ()
-    place = list(frame.columns).index(column)
-    frame = frame.drop(columns=column)
-    for slot, name in enumerate(names):
-        values = np.array([cell[slot] if slot < len(cell) else "" for cell in cells] + [None], dtype=object)[:-1]
-        frame.insert(place + slot, name, values)
-    return frame, names
