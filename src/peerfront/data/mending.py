@@ -104,12 +104,15 @@ def mended(file: MendableFile, proposals: Sequence[Proposal]) -> Mended:
     done: list[Proposal] = []
 
     def keep(candidates: Sequence[Proposal]) -> None:
-        """Keep those that add no fault: all, or else the same for each half."""
-        why = _fault(file, cells, [*done, *candidates], before) if candidates else None
-        if why is None:
+        """Keep those that add no fault: without those in the rows that have one, or else the same for each half."""
+        fault = _fault(file, cells, [*done, *candidates], before) if candidates else None
+        if fault is None:
             done.extend(candidates)
-        elif len(candidates) == 1:
-            refused.append(Refusal(candidates[0], why))
+            return
+        here = [each for each in candidates if each.row in fault.rows]
+        if len(candidates) == 1 or 0 < len(here) < len(candidates):
+            refused.extend(Refusal(each, fault.why) for each in here or candidates)
+            keep([each for each in candidates if here and each.row not in fault.rows])
         else:
             half = len(candidates) // 2
             keep(candidates[:half])
@@ -166,21 +169,28 @@ def _faults(problems: Iterable[Problem]) -> Counter[tuple[str, int | None, str]]
     return Counter((each.kind, each.row, each.column) for each in grave)
 
 
+class _Fault(NamedTuple):
+    why: Message
+    rows: frozenset[int | None] = frozenset()
+    """Where the new faults are."""
+
+
 def _fault(
     file: MendableFile, cells: Cells, proposals: Sequence[Proposal], before: Counter[tuple[str, int | None, str]]
-) -> Message | None:
+) -> _Fault | None:
     """Why these proposals cannot be carried out together; None if they can."""
     try:
         new = _changed(file, cells, proposals)
         edits, emptied = _edits(cells, proposals)
         if not _only_these_differ(file, new, edits, emptied):
-            return note("mending.not_written")
+            return _Fault(note("mending.not_written"))
         if not set(_rows_of(file)) - emptied <= set(_rows_of(new)):
-            return note("mending.loses_people")
+            return _Fault(note("mending.loses_people"))
         added = _faults(problems_in(new)) - before
     except PeerfrontError as problem:
-        return note("mending.unreadable", problem=problem.message)
-    return note("mending.adds", title=KINDS[next(iter(added))[0]].title) if added else None
+        return _Fault(note("mending.unreadable", problem=problem.message))
+    rows = frozenset(row for kind, row, _ in added if kind != "cycle")  # a circle may begin with anybody in it
+    return _Fault(note("mending.adds", title=KINDS[next(iter(added))[0]].title), rows) if added else None
 
 
 # Which cells ------------------------------------------------------------------------------------------------------
