@@ -190,3 +190,23 @@ def contents(folder: Path, *names: str) -> dict[str, bytes]:
 
 def choices(app: RunningApp) -> dict:
     return json.loads((app.folder / "app" / "choices.json").read_text())
+
+
+SIZES = {"desktop": {"width": 1280, "height": 800}, "tablet": {"width": 820, "height": 1180}}
+
+
+def check_accessible(page) -> None:
+    """Look at the page in every size: axe-core finds nothing serious, and nothing is wider than the screen."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    for name, size in SIZES.items():
+        page.set_viewport_size(size)
+        found = Axe().run(page).response["violations"]
+        serious = [
+            (each["id"], [node["html"][:120] for node in each["nodes"]])
+            for each in found
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert not serious, f"{name}: {serious}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], f"{page.url} on a {name}"
+    page.set_viewport_size(SIZES["desktop"])

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from app_client import choices, run_commands
+from app_client import SIZES, check_accessible, choices, run_commands
 
 HEADER = "id,own coupon,coupon 1,coupon 2,date,district\n"
 ROWS = [
@@ -92,3 +92,27 @@ def test_in_spanish(client) -> None:
     assert "c1b -> C1B (entregado a P1)" in page.words
     assert "Aceptar" in page.words
     assert "Aceptar todos los parecidos (3)" in page.words
+
+
+def test_in_a_browser_without_scripts_on_a_tablet(app, chromium, tmp_path) -> None:
+    file = tmp_path / "tablet.csv"
+    file.write_bytes(study(*(f"Q{n},c{n}-a,Q{n}A,Q{n}B,2024-02-01,Sur" for n in range(1, 10)), TWICE))
+    with_scripts = chromium.new_context(viewport=SIZES["tablet"])
+    without = chromium.new_context(viewport=SIZES["tablet"], java_script_enabled=False)
+    for context in (with_scripts, without):
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(app.link)
+        page.goto(f"{app.address}/file/")
+        if context is with_scripts:
+            page.set_input_files("input[type=file]", file)
+            page.get_by_role("button", name="Read this file").click()
+            page.get_by_role("button", name="Make a mended copy").wait_for()
+            check_accessible(page)
+    row = page.get_by_role("radiogroup", name="leave out the row of 'P4'")
+    row.get_by_label("Accept").check()
+    page.get_by_role("button", name="Make a mended copy").click()
+    page.get_by_role("link", name="Download the log of changes (CSV)").wait_for()
+    assert choices(app)["file"] == "files/tablet.mended.csv"
+    with_scripts.close()
+    without.close()

@@ -11,13 +11,11 @@ from itertools import pairwise
 import openpyxl
 import pandas as pd
 import pytest
-from app_client import SMALL, contents, run_commands, running_app
-from axe_playwright_python.sync_playwright import Axe
+from app_client import SIZES, SMALL, check_accessible, contents, run_commands, running_app
 
 import peerfront as pf
 from peerfront.web.app.app_folder import read_data
 
-SIZES = {"desktop": {"width": 1280, "height": 800}, "tablet": {"width": 820, "height": 1180}}
 BUDGET, LAST_DATE = 40, "2024-01-28"  # coupons for more than the people who wait; of the study's file
 PATIENCE = 600_000  # milliseconds for the longest job on a busy machine
 
@@ -50,21 +48,6 @@ def page(app, chromium):
     yield page
     context.close()
     assert not faults
-
-
-def check_accessible(page) -> None:
-    """Look at the page in every size: axe-core finds nothing serious, and nothing is wider than the screen."""
-    for name, size in SIZES.items():
-        page.set_viewport_size(size)
-        found = Axe().run(page).response["violations"]
-        serious = [
-            (each["id"], [node["html"][:120] for node in each["nodes"]])
-            for each in found
-            if each["impact"] in ("serious", "critical")
-        ]
-        assert not serious, f"{name}: {serious}"
-        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], f"{page.url} on a {name}"
-    page.set_viewport_size(SIZES["desktop"])
 
 
 def open_step(page, app, step: str) -> None:

@@ -87,7 +87,7 @@ def _problem(table: TextTable, key: int, n: int, other: _OtherRow) -> Problem:
     if other.is_plain:
         return Problem("not-a-person", row, "", note("problems.left_out", found=found, what=what))
     why = note("problems.perhaps_no_person", found=found, what=what)
-    return Problem("not-a-person", row, person, why, "", Proposal(row, "", found, None, why))
+    return Problem("not-a-person", row, person, why, "", Proposal(row, "", found, None, what))
 
 
 # What a row is ----------------------------------------------------------------------------------------------------
