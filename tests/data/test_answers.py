@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peerfront.data.columns.schema_guess import guess_schema
-from peerfront.data.problems import grouped
+from peerfront.data.problems import FaultyStudy, grouped
 from peerfront.data.read.answers import codes_apart, one_slip
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_frontier, study_from_table
@@ -205,3 +205,11 @@ def test_units_are_read_and_what_is_no_number_is_told() -> None:
     [rule] = guess_schema(study).schema.fields
     assert rule.cuts
     assert len(grouped(study.problems)) == 1
+
+
+def test_counts_of_coupons_in_words() -> None:
+    table = pd.DataFrame({"id": ["a", "b", "c", "d"], "recruiter": ["", "a", "a", "b"]})
+    issued = ["Three", "2 coupons", "ninguno", "0"]
+    assert study_from_table(table.assign(coupons_issued=issued)).issued.tolist() == [3, 2, 0, 0]
+    with pytest.raises(FaultyStudy, match="'some' is no whole number"):
+        study_from_table(table.assign(coupons_issued=["3", "some", "0", "0"]))

@@ -114,7 +114,7 @@ def test_coupons_that_are_all_numbered_by_id_are_coupons(tmp_path) -> None:
         ("a,seed,1\nb,x,1\nc,a,1\n", "unknown-recruiter", 3, "The recruiter of 'b', 'x', is not in the file."),
         ("a,seed,1\nb,b,1\n", "self-recruited", 3, "'b' is their own recruiter"),
         ("a,b,1\nb,c,1\nc,a,1\nd,seed,1\n", "cycle", 2, "'a' <- 'b' <- 'c' <- 'a'"),
-        ("a,seed,one\n", "bad-count", 2, "'one' is no whole number"),
+        ("a,seed,some\n", "bad-count", 2, "'some' is no whole number"),
         ("a,seed,-1\n", "bad-count", 2, "'-1' is no whole number"),
         ("a,seed,\n", "bad-count", 2, "'' is no whole number"),
     ],

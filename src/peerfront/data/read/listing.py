@@ -23,7 +23,7 @@ from peerfront.data.read.read_settings import ANSWER_ROLES, COUPONS, MOST_COUPON
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, Remedies, Remedy, note
 from peerfront.foundation.text_tables import TextTable
-from peerfront.foundation.typed_values import read_numbers
+from peerfront.foundation.typed_values import WORDS, read_numbers, unified
 
 Texts = NDArray[np.object_]  # an array of str; "" for nothing
 
@@ -173,6 +173,9 @@ def _counts(values: Texts, rows: NDArray[np.int64], ids: Texts) -> tuple[NDArray
     numbers = read_numbers(pd.Series(values, dtype=object).str.replace(_REMARK, "", regex=True))
     with np.errstate(invalid="ignore"):
         wrong = ~((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers <= MOST_COUPONS_EACH))
+    words = {text: WORDS["numbers"].get(unified(text)) for text in set(values[wrong])}
+    for i in np.flatnonzero([words.get(text) is not None for text in values]):
+        numbers[i], wrong[i] = words[values[i]], False
     problems = []
     for i in np.flatnonzero(wrong):
         fault = note("problems.bad_count", person=ids[i], value=values[i], most=MOST_COUPONS_EACH)
