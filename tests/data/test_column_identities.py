@@ -60,6 +60,17 @@ def test_small_studies(name) -> None:
     assert (reason is None) if expected is None else expected in str(reason)
 
 
+def test_long_cells_and_a_study_of_an_earlier_day() -> None:
+    made = ordinary(60, 4)
+    cells = {"v": [str(n % 9) * 100_000 for n in range(60)], "w": ["@" * 100_000 + str(n) for n in range(60)]}
+    study = study_of(made, cells)
+    assert [Identities(study).named_by(name) is not None for name in cells] == [False, True]
+    study, _ = identifying("the recruiter's id", 200, 1)
+    earlier = study.as_of("2024-02-08")
+    assert len(earlier) < len(study)
+    assert str(Identities(earlier).named_by("v")) == "names other people: their ids"
+
+
 @pytest.mark.parametrize(
     "name", ["district", "Ciudad", "quartier", "wohnort", "район", "kijiji", "site", "GPS", "home_address"]
 )

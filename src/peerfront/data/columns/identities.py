@@ -18,6 +18,7 @@ from peerfront.foundation.messages import Message, note
 from peerfront.foundation.typed_values import looks_numeric, read_numbers
 
 _LOOKED_AT = 2_000  # cells that are looked at
+_LONGEST = 200  # characters of a cell that patterns are compared with
 _MOST = 0.8  # share of the values that must look alike
 _MANY = 20  # different values: more than categories have
 _SEVERAL = 4  # different values from which on a column that is called a name or a street holds some
@@ -53,12 +54,12 @@ class Identities:
 
     def named_by(self, name: str) -> Message | None:
         """Return whom or what a column names if it tells one person from another; None if it may describe people."""
-        values = self.study.people[name]
+        values = self.study.people[name].reset_index(drop=True)
         filled = values[values != ""]
         different = filled.drop_duplicates()
         if len(different) < 2:
             return None
-        looks = different.head(_LOOKED_AT)
+        looks = different.head(_LOOKED_AT).str.slice(0, _LONGEST)
         several = len(different) >= max(_SEVERAL, min(0.1 * len(filled), 2 * _SEVERAL))
         if several and _share(looks, _CONTACT) >= _MOST:
             return note("column_reasons.contact")
@@ -138,7 +139,7 @@ def _agree(found: Sequence[Sequence[int]], people: Iterable[int]) -> float:
 
 def _in_one_region(values: pd.Series) -> bool:
     """Tell whether these may be latitudes or longitudes of one region, as phones write them."""
-    filled = values[values != ""].drop_duplicates().head(_LOOKED_AT)
+    filled = values[values != ""].drop_duplicates().head(_LOOKED_AT).str.slice(0, _LONGEST)
     if len(filled) < _SEVERAL or _share(filled, _DEGREES) < _MOST:
         return False
     numbers = read_numbers(filled)
