@@ -16,8 +16,9 @@ from peerfront.foundation.errors import DataFileError, PeerfrontError, SettingEr
 from peerfront.models.stored_models import check_scores
 from peerfront.study import week_changes
 from peerfront.study.artifacts import MANIFEST, WEIGHTS, Fit, load_fit
+from peerfront.study.log_lines import PEOPLE, SCHEMA
 from peerfront.study.model import FitSummary, Model, load
-from peerfront.study.study_folder import LOG, LOGGED, PEOPLE, SCHEMA, StudyFolder
+from peerfront.study.study_folder import LOG, LOGGED, StudyFolder
 from peerfront.study.week import _order_of
 from peerfront.study.week_changes import coupons_left, people_of_week, read_running_study, with_hand_outs
 from peerfront.study.week_model import FittedTo

@@ -4,7 +4,8 @@ import pytest
 
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.study.decision_log import recorded_strata
-from peerfront.study.study_folder import LOG, LOGGED, PEOPLE, SCHEMA, UNDONE, StudyFolder
+from peerfront.study.log_lines import PEOPLE, SCHEMA
+from peerfront.study.study_folder import LOG, LOGGED, UNDONE, StudyFolder
 
 PLAN = ({"person": "P1", "planned": 2, "probability": 1.0}, {"person": "P2", "planned": 0, "probability": 0.5})
 TABLE = b"id,recruiter,seed,issued,recruits\nP1,,1,0,0\nP2,P1,0,0,0\n"

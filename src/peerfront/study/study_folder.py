@@ -13,12 +13,10 @@ attempt gets a folder of its own.
 A chain of hashes does not show that its last lines were cut off. So a week's line says how many decisions follow it,
 and every folder keeps the log's last hash after its week or its undo (`LOGGED`, `UNDONE`): a log without this hash has
 lost lines, and is refused. Nor does it show that somebody made the whole chain anew. So every line must follow from
-those before it, and a week's line holds the checksums of its people, of the schema and of the model.
+those before it (`log_lines`), and a week's line holds the checksums of its people, of the schema and of the model.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,42 +28,12 @@ from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
 from peerfront.foundation.files import LARGEST_FILE, write_bytes
 from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.own_files import (
-    COUNT,
-    TEXT,
-    TRUTH,
-    Kind,
-    Shape,
-    check_shape,
-    day,
-    exactly,
-    maybe,
-    number,
-    own_bytes,
-    sha256_of,
-    whole,
-)
-from peerfront.problem.state import MOST_COUPONS
+from peerfront.foundation.own_files import own_bytes, sha256_of
+from peerfront.study.log_lines import DECISION, GIVEN, MODEL, PEOPLE, SCHEMA, UNDO, WEEK, LogLines, Week
 
-LOG, SCHEMA, PEOPLE, MODEL, CHANGES = "log.jsonl", "schema.toml", "people.csv", "model", "changes.csv"
-WEEK, DECISION, GIVEN, UNDO = "week", "decision", "given", "undo"
-"""Kinds of entries."""
+LOG, CHANGES = "log.jsonl", "changes.csv"
 UNDONE, LOGGED = "UNDONE.txt", "logged.txt"
 _LONGEST_NOTE = 10_000  # bytes of such a file
-
-
-@dataclass(frozen=True)
-class Week:
-    """A week, as recorded in the log."""
-
-    number: int
-    day: str
-    """The day of its plan, year-month-day."""
-    folder: str
-    facts: Mapping[str, Any]
-    """Everything else in its entry: file, digest, model, order ..."""
-    decisions: tuple[Mapping[str, Any], ...]
-    """The planned coupons: person, planned, decided_by, probability, stratum, reason."""
 
 
 def folder_beside(file: Path) -> Path:
@@ -235,7 +203,7 @@ class StudyFolder:
         return weeks
 
     def _weeks_in(self, entries: Sequence[Mapping[str, Any]]) -> tuple[Week, ...]:
-        lines = _Lines()
+        lines = LogLines()
         for line, entry in enumerate(entries, start=1):
             try:
                 lines.add(entry)
@@ -243,87 +211,3 @@ class StudyFolder:
                 place = {"log": self.path / LOG, "line": line}
                 raise DataFileError("study_folder.impossible", **place, fault=problem.fault) from None
         return lines.weeks
-
-
-# Lines of the log ----------------------------------------------------------------------------------------------------
-
-
-FITTED_TO = {"day": TEXT, "holders": COUNT, "recruits": COUNT, "chosen_at": COUNT}
-"""The shape of `week_model.FittedTo`."""
-_TEXTS = [TEXT]
-_ORDER = {
-    "prior_belief?": Kind(lambda value: value is None or type(value) is dict, note("stored_fit.table")),
-    "at_least?": _TEXTS, "population?": _TEXTS, "strata?": _TEXTS, "prior?": _TEXTS,
-}  # fmt: skip
-_WEEK = {
-    "study": TEXT, "file": TEXT, "digest": TEXT, "people": COUNT, "last_date?": TEXT, "model": TEXT, "refitted": TRUTH,
-    "fitted": FITTED_TO, "order": _ORDER,
-    "sha256?": {f"{PEOPLE}?": TEXT, f"{SCHEMA}?": TEXT}, "decided?": COUNT,
-}  # fmt: skip
-_DECISION = {
-    "probability": number(0, 1 + 1e-6), "decided_by?": TEXT, "stratum?": maybe(TEXT), "reason?": TEXT, "model?": TEXT
-}  # fmt: skip
-
-
-class _Lines:
-    """The lines of a log, one by one. Each must follow from those before it, whatever its hash says."""
-
-    def __init__(self) -> None:
-        self._weeks: list[Week] = []
-        self._decided: list[dict[str, Mapping[str, Any]]] = []  # decisions of each week, by person
-        self._left = 0  # coupons of the last week that are not planned yet
-
-    @property
-    def weeks(self) -> tuple[Week, ...]:
-        both = zip(self._weeks, self._decided, strict=True)
-        return tuple(replace(week, decisions=tuple(own.values())) for week, own in both)
-
-    def add(self, entry: Mapping[str, Any]) -> None:
-        """Take in the next line, or refuse it."""
-        following = {WEEK: self._week, DECISION: self._decision, GIVEN: self._given, UNDO: self._undo}
-        _check(entry, kind=exactly(*following if self._weeks else (WEEK,)))
-        following[entry["kind"]](entry)
-
-    def _week(self, entry: Mapping[str, Any]) -> None:
-        last = self._weeks[-1] if self._weeks else None
-        before, budget = ("", 0) if last is None else (last.day, last.facts["order"]["budget"])
-        _check(entry, number=exactly(len(self._weeks) + 1), day=day(before))
-        _check(entry, order={"budget": whole(budget, MOST_COUPONS)})
-        _check(entry, folder=_name(entry), coupons_left=whole(0, entry["order"]["budget"]), **_WEEK)
-        kept = {week.facts["model"]: week.facts["model_folder"] for week in self._weeks} | {"": ""}
-        if entry["refitted"]:
-            kept = {entry["model"]: f"{entry['folder']}/{MODEL}"}
-        _check(entry, model=exactly(*kept), model_folder=exactly(kept.get(entry["model"], "")))
-        facts = {key: value for key, value in entry.items() if key not in ("kind", "number", "day", "folder")}
-        self._weeks.append(Week(entry["number"], entry["day"], entry["folder"], facts, ()))
-        self._decided.append({})
-        self._left = entry["coupons_left"]
-
-    def _decision(self, entry: Mapping[str, Any]) -> None:
-        new = Kind(lambda person: _is_new(person, self._decided[-1]), note("study_folder.new_person"))
-        _check(entry, week=exactly(len(self._weeks)), person=new, planned=whole(0, self._left), **_DECISION)
-        self._decided[-1][entry["person"]] = {k: value for k, value in entry.items() if k not in ("kind", "week")}
-        self._left -= entry["planned"]
-
-    def _given(self, entry: Mapping[str, Any]) -> None:
-        _check(entry, week=exactly(len(self._weeks)), person=TEXT, given=maybe(whole(0, MOST_COUPONS)))
-        _check(entry, planned=exactly(self._decided[-1].get(entry["person"], {}).get("planned")))
-
-    def _undo(self, entry: Mapping[str, Any]) -> None:
-        _check(entry, week=exactly(len(self._weeks)), folder=exactly(self._weeks[-1].folder))
-        self._weeks.pop()
-        self._decided.pop()
-
-
-def _check(entry: Mapping[str, Any], **shape: Shape) -> None:
-    check_shape(entry, shape, "")
-
-
-def _is_new(person: Any, decided: Mapping[str, Any]) -> bool:
-    return TEXT.fits(person) and person not in decided
-
-
-def _name(entry: Mapping[str, Any]) -> Kind:
-    """The name of a week's folder, as `free_name` gives it."""
-    name = f"week-{entry['number']:02d}_{entry['day']}"
-    return Kind(lambda value: TEXT.fits(value) and re.fullmatch(rf"{name}(_[1-9][0-9]*)?", value) is not None, name)

@@ -27,7 +27,8 @@ from peerfront.foundation.settings import whole_number
 from peerfront.foundation.spreadsheets import csv_text
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.study.coupon_sheet import Heading, study_name
-from peerfront.study.study_folder import CHANGES, MODEL, PEOPLE, SCHEMA, StudyFolder, Week, check_is_folder
+from peerfront.study.log_lines import MODEL, PEOPLE, SCHEMA, Week
+from peerfront.study.study_folder import CHANGES, StudyFolder, check_is_folder
 from peerfront.study.week_changes import (
     Changes,
     CouponsLeft,

@@ -19,7 +19,8 @@ from peerfront.foundation.files import decoded, file_bytes
 from peerfront.foundation.messages import Remedy, note
 from peerfront.foundation.own_files import sha256_of
 from peerfront.foundation.text_tables import read_table
-from peerfront.study.study_folder import LOG, StudyFolder, Week, folder_beside
+from peerfront.study.log_lines import Week
+from peerfront.study.study_folder import LOG, StudyFolder, folder_beside
 
 _NUMBERS = ("seed", "issued", "recruits")
 _COLUMNS = ("id", "recruiter", *_NUMBERS)

@@ -17,8 +17,9 @@ from peerfront.foundation.settings import one_of
 from peerfront.models.belief.belief import Misfit
 from peerfront.study.coupon_calendar import exposure_of
 from peerfront.study.fit_settings import USUAL, FitSettings
+from peerfront.study.log_lines import FITTED_TO, Week
 from peerfront.study.model import Model, fit, load
-from peerfront.study.study_folder import FITTED_TO, StudyFolder, Week
+from peerfront.study.study_folder import StudyFolder
 from peerfront.study.week_plan import WeekOrder
 
 TOO_SMALL = "too_small.to_fit", "too_small.to_fit_with_open"

@@ -34,10 +34,10 @@ from peerfront.foundation.own_files import (
     own_json,
 )
 from peerfront.study.artifacts import load_fit
+from peerfront.study.log_lines import FITTED_TO
 from peerfront.study.model import Model
 from peerfront.study.outlook import Outlook
 from peerfront.study.rivals import Gain
-from peerfront.study.study_folder import FITTED_TO
 from peerfront.study.week_model import FittedTo
 from peerfront.web.live.folder import LiveFolder
 from peerfront.words.stored_text import as_data, restored
