@@ -20,6 +20,7 @@ Span = tuple[int, int, int, int]
 _TITLES = 10  # rows looked at below a title
 _SAMPLE = 200  # rows that show what a column holds
 _FEW = 3  # rows that show nothing
+_RARE = 50  # one value in so many may be a total or a note
 _SAME_ROWS = 0.9  # share of its neighbour's rows that a part of a table fills
 
 
@@ -76,7 +77,7 @@ class Column:
         for kind in (kind_of, signs_of):
             counts = Counter(map(kind, self.values))
             if len(self.values) <= _FEW or 4 * sum(count == 1 for count in counts.values()) <= len(self.values):
-                return kind, frozenset(counts)
+                return kind, frozenset(each for each, count in counts.items() if count * _RARE > len(self.values))
         return None, frozenset()
 
     def may_hold(self, cell: str) -> bool:
@@ -229,7 +230,7 @@ def _fills_gaps(rows: Sequence[Record], width: int) -> bool:
     body = [cells for _, _, cells in rows[2:]]
     columns = columns_of(body)
     gaps = [n for n in range(min(width, len(columns))) if not first[n] and columns[n].values]
-    if not gaps or not all(second[n] for n in gaps) or all(second):
+    if not gaps or not all(second[n] for n in gaps):
         return False
     counted = {n for n in gaps if second[n].isdigit() and second[n - 1] == str(int(second[n]) - 1)}
     counted |= {n - 1 for n in counted if second[n - 1] == "1"}

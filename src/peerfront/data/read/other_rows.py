@@ -172,10 +172,14 @@ class _Look:
         at_top = all(k in before for k in range(n))
         if not self.strange[n] and at_top and len(rest) > 2 and not alike:
             return _OtherRow(HEADER, True)
-        if not self.strange[n] or 4 * len(alike) > len(rest):
+        if not self.strange[n]:
             return None
+        is_marked = _MARKED.fullmatch(cells[self.key]) is not None and len(filled) <= max(3, self.usual_fill / 3)
+        if 4 * len(alike) > len(rest):  # but for a formula that was filled down, or the day on which it was signed
+            is_remark = _REMARK.fullmatch(cells[self.key]) is not None and len(filled) <= 2 < self.usual_fill / 2
+            return _OtherRow(REMARK, is_marked) if is_marked or is_remark else None
         if (at_top and rest) or (len(rest) > 2 and 2 * len(filled) >= self.usual_fill):
-            return _OtherRow(HEADER, len(rest) > 1 or not cells[self.key])
+            return _OtherRow(HEADER, len(rest) > 1 or not cells[self.key] or is_marked)
         is_remark = any(
             (_MARKED if self.ids_are_names and k == self.key else _REMARK).fullmatch(cell) for k, cell in filled.items()
         )
@@ -191,18 +195,19 @@ class _Look:
         self, n: int, filled: dict[int, str], rest: dict[int, str], alike: list[int], before: dict[int, _OtherRow]
     ) -> _OtherRow | None:
         numbers = {k: value for k, cell in rest.items() if (value := typed_number(cell)) is not None}
-        is_short = self.strange[n] and len(filled) <= max(3, self.usual_fill / 3)
-        is_total = any(_TOTAL.fullmatch(cell) for cell in filled.values())
-        if set(alike) - set(numbers) and not (is_short and is_total):
-            return None  # it answers as a person does
         groups = [k + 1 for k, other in before.items() if other.kind in (TOTAL, GROUP)]
         adds_up = bool(numbers) and any(
             all(_sums(self.table.frame.iloc[first:n, k], number) for k, number in numbers.items())
             for first in {0, *groups[-1:]}
         )
+        is_strange = bool(self.strange[n])
+        is_total = any(_TOTAL.fullmatch(cell) for cell in filled.values())
+        is_certain = is_strange and is_total and (adds_up or len(filled) <= max(3, self.usual_fill / 3))
+        if set(alike) - set(numbers) and not is_certain:
+            return None  # it answers as a person does
         if is_total:
-            return _OtherRow(TOTAL, bool(self.strange[n]) or adds_up)
-        return _OtherRow(TOTAL, True) if adds_up and self.strange[n] else None
+            return _OtherRow(TOTAL, is_strange or adds_up)
+        return _OtherRow(TOTAL, True) if adds_up and is_strange else None
 
     def legend(self, block: int, found: dict[int, _OtherRow]) -> dict[int, _OtherRow]:
         """The rows after the last blank one, if all are short and hold what their columns never do, or one is plain."""

@@ -101,7 +101,8 @@ def _undecided(
         if workbook.hidden:
             return DataFileError("sheets.no_table_seen", path=path, hidden=list(workbook.hidden))
         return DataFileError("sheets.no_table", path=path)
-    first = Remedies((Remedy("sheet", names[0]),))
+    likely = max(fitting or tables, key=lambda table: table.frame.size).sheet
+    first = Remedies((Remedy("sheet", likely),))
     if fitting:
         return DataFileError("sheets.several_fit", path=path, sheets=names, sheet=first)
     listed = Lines(note("sheets.fault", sheet=name, fault=faults[name]) for name in names)
