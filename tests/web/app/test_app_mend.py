@@ -9,7 +9,7 @@ HEADER = "id,own coupon,coupon 1,coupon 2,date,district\n"
 ROWS = [
     "P1,,C1A,C1B,2024-01-02,Norte",
     "P2,C1A,C2A,C2B,2024-01-09,Sur",
-    "P3,c1b,C3A,C3B,2024-01-10,Sur",
+    "P3,ClB,C3A,C3B,2024-01-10,Sur",
     "P4,C2A,C4A,C4B,2024-01-17,Norte",
     "P5,C2-B,C5A,C5B,2024-01-18,Norte",
     "P6,C3-A,C6A,C6B,2024-01-20,Sur",
@@ -35,7 +35,7 @@ def test_a_refused_file_is_mended_in_a_copy_that_is_then_used(app, client) -> No
     assert "cannot be used yet" in page.words
     assert "Some of it can be mended here" in page.words
     assert "leave out the row of 'P4' (the same as row 5)? Row 8" in page.words
-    assert "c1b -> C1B (issued to P1)? Row 4" in page.words
+    assert "ClB -> C1B (issued to P1)? Row 4" in page.words
     before = (app.folder / "files" / "harbour.csv").read_bytes()
     client.post(
         "/file/mend/", {"digest": digest(page), "offer-0-0": "accept", "offer-1-0": "accept", "offer-1-1": "leave"}
@@ -46,7 +46,7 @@ def test_a_refused_file_is_mended_in_a_copy_that_is_then_used(app, client) -> No
     assert "The original is as it was" in page.words
     assert (app.folder / "files" / "harbour.csv").read_bytes() == before
     lines = (app.folder / "files" / "harbour.mended.csv").read_text().splitlines()
-    assert lines == [HEADER.strip(), *ROWS[:2], ROWS[2].replace("c1b", "C1B"), *ROWS[3:], ""]
+    assert lines == [HEADER.strip(), *ROWS[:2], ROWS[2].replace("ClB", "C1B"), *ROWS[3:], ""]
     assert "C2-B -> C2B" not in page.words, "it was left"
     log = client.get("/files/files/harbour.mended.changes.csv").body
     assert log.count(b"accepted") == 2
@@ -56,7 +56,7 @@ def test_a_refused_file_is_mended_in_a_copy_that_is_then_used(app, client) -> No
     page = client.done("/file/")
     assert choices(app)["file"] == "files/harbour.mended-2.csv"
     assert "Changes that would mend it" not in page.words
-    assert "c1b" not in (app.folder / "files" / "harbour.mended-2.csv").read_text()
+    assert "ClB" not in (app.folder / "files" / "harbour.mended-2.csv").read_text()
     log = client.get("/files/files/harbour.mended-2.changes.csv").body
     assert log.count(b"accepted") == 4, "with the changes of the copy before"
 
@@ -89,7 +89,7 @@ def test_in_spanish(client) -> None:
     client.upload("harbour.csv", study(TWICE))
     client.post("/language/", {"language": "es", "next": "/file/"})
     page = client.get("/file/")
-    assert "c1b -> C1B (entregado a P1)" in page.words
+    assert "ClB -> C1B (entregado a P1)" in page.words
     assert "Aceptar" in page.words
     assert "Aceptar todos los parecidos (3)" in page.words
 

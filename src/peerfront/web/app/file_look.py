@@ -3,7 +3,7 @@
 Part of the work of a step (`step_work.read`); it also writes the schema by which later steps read the file.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,7 +150,7 @@ def _problems(problems: tuple[Problem, ...]) -> dict[str, Any]:
         "problems": [
             {
                 **{name: getattr(group.first, name) for name in ("kind", "severity", "title", "remedy")},
-                "rows": list(dict.fromkeys(group.rows))[:_MOST_ROWS],
+                **_rows(group.rows),
                 "count": len(group.problems),
                 "what": [problem.message for problem in group.problems[:_EXAMPLES]],
             }
@@ -170,12 +170,16 @@ def _offers(group: ProblemGroup) -> dict[str, Any]:
             "key": list(key),
             "offer": offer_text(alike[0]),
             "why": alike[0].why,
-            "rows": [each.row for each in alike[:_MOST_ROWS]],
-            "count": len(alike),
+            **_rows([each.row for each in alike]),
         }
         for key, alike in list(same.items())[:_MOST_OFFERS]
     ]
     return {"alike": alike_key(group), "count": len(group.proposals), "different": len(same), "items": items}
+
+
+def _rows(rows: Sequence[int]) -> dict[str, Any]:
+    different = list(dict.fromkeys(rows))
+    return {"rows": different[:_MOST_ROWS], "more_rows": len(different) > _MOST_ROWS}
 
 
 def alike_key(group: ProblemGroup) -> list[str]:
