@@ -128,6 +128,19 @@ def test_several_coupons_in_a_cell(way) -> None:
         assert study.problems == ()
 
 
+def test_a_list_among_ranges_is_cut_though_nobody_came_with_its_codes() -> None:
+    table = pd.DataFrame(
+        {
+            "id": ["1", "2", "3", "4", "5"],
+            "own coupon": ["", "101", "103", "104", "105"],
+            "coupons given": ["101-103", "104-106", "107, 108, 109", "110/111", ""],
+        }
+    )
+    study = read_study(table)
+    assert study.issued.tolist() == [3, 3, 3, 2, 0]
+    assert study.recruiter.tolist() == [-1, 0, 0, 1, 1]
+
+
 def test_a_range_in_one_of_several_columns_is_read_again_from_the_schema() -> None:
     made = numbered()
     columns = {

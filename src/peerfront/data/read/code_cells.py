@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.problems import Problem, Proposal, at
+from peerfront.data.read.coupon_codes import code_shape
 from peerfront.data.read.listing import Texts
 from peerfront.data.read.near_codes import folded, without_accents
 from peerfront.foundation.messages import Message, first_of, note
@@ -198,6 +199,19 @@ def _best_way(cells: Sequence[str], came: set[str]) -> _Way | None:
         expand = within - without > len(ranges & came)
         if max(without, within if expand else 0) > most:
             best, most = dataclasses.replace(way, expand=expand), within if expand else without
+    if best is None:
+        return None
+    shapes = {code_shape(code) for code in came}
+    for cut in range(best.cut + 1, len(_CUTS)):  # a list among ranges, with whose codes nobody came yet
+        more = dataclasses.replace(best, cut=cut)
+        codes = [
+            code
+            for cell in several
+            if more.codes(cell, came) != best.codes(cell, came)
+            for code in more.codes(cell, came)
+        ]
+        if codes and found(more) == most and all(code_shape(folded(code)) in shapes for code in codes):
+            best = more
     return best
 
 
