@@ -205,3 +205,22 @@ def test_seeds_of_coupon_files_may_carry_a_mark(tmp_path, mark) -> None:
     study = study_of(tmp_path, HEAD + f"1,{mark},A,B,\n2,{mark},C,D,\n3,A,,,\n")
     assert study.seed.tolist() == [True, True, False]
     assert study.problems == ()
+
+
+def test_what_is_neither_yes_nor_no_is_asked_about(tmp_path) -> None:
+    rows = "".join(f"P{i},{f'c{i - 1}' if i else ''},c{i},{'no' if i else 'yes'},{'no'}\n" for i in range(12))
+    text = "id,own.coupon,coupon.1,seed,waiting\n" + rows
+    assert not study_of(tmp_path, text).problems
+    odd = text.replace("P5,c4,c5,no,no", "P5,c4,c5,maybe,no").replace("P6,c5,c6,no,no", "P6,c5,c6,no,later")
+    study = study_of(tmp_path, odd)
+    assert [(p.kind, p.row, p.column) for p in study.problems] == [
+        ("not-yes-or-no", 7, "seed"), ("not-yes-or-no", 8, "waiting"),
+    ]  # fmt: skip
+    assert str(study.problems[0].message) == "seed: 'maybe' is neither yes nor no."
+
+
+def test_ids_that_differ_in_capitals_or_zeros_alone_are_asked_about(tmp_path) -> None:
+    study = study_of(tmp_path, "id,own.coupon,coupon.1\nP5,,a\np5,a,b\n01,b,c\n1,c,d\n10,d,e\nP10,e,f\n")
+    assert [(p.kind, p.row, p.person) for p in study.problems] == [("alike-ids", 3, "p5"), ("alike-ids", 5, "1")]
+    assert str(study.problems[1].message).startswith("Id '1' and '01' (row 4)")
+    assert len(study) == 6

@@ -40,7 +40,7 @@ _WARNINGS = (
     "issued-before-date", "expires-before-issue", "bad-valid-days", "bad-network-size", "encoding", "unnamed-column",
     "cell-without-value", "merged-cells", "several-rows", "assumed-seed", "seed-with-coupon", "not-marked-seed",
     "fixed-places", "deleted", "row-count", "not-a-person", "other-table", "bad-number", "stands-apart", "odd-answer",
-    "long-before", "unused-dates", "coded-network-size", "alike-ids",
+    "long-before", "unused-dates", "coded-network-size", "alike-ids", "not-yes-or-no",
 )  # fmt: skip
 _REMEDIES = {
     "placeholder": {"missing": Remedy("missing", "CODE")},

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem, at, in_file_order, noted, stop_on
 from peerfront.data.read.answers import MOST_KNOWN, plain_answers
+from peerfront.data.read.coupon_codes import NOT_SAID, seed_marks
 from peerfront.data.read.dates import read_dates
 from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import Links, link_coupons, link_recruiters
@@ -167,7 +168,7 @@ def _checked(listing: Listing) -> Study:
     dates = read_dates(listing, links.recruiter, links.issued)
     network_size = _network_sizes(listing)
     problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems]
-    problems += _too_many_recruits(listing, links)
+    problems += [*_too_many_recruits(listing, links), *_unclear_marks(listing)]
     stop_on(problems, listing.source, listing.place, strict=settings.strict)
     return Study(
         source=listing.source,
@@ -221,6 +222,20 @@ def _nobody_known(listing: Listing, links: Links, sizes: NDArray[np.float64] | N
     linked[links.recruiter[linked]] = True
     n = 0 if sizes is None else int((linked & (sizes == 0)).sum())
     return [note("steps.zero_sizes", column=listing.columns["network_size"][0], n=n)] if n else []
+
+
+def _unclear_marks(listing: Listing) -> list[Problem]:
+    """Find what is neither yes nor no in the columns that say who is a seed and who waits."""
+    marks = {"seed": listing.seed_marks}
+    if "waiting" in listing.columns:
+        marks["waiting"] = texts(listing.people, listing.columns["waiting"][0])
+    faults = []
+    for role, values in marks.items():
+        if values is not None:
+            unclear = np.flatnonzero((values != "") & (seed_marks(values) == NOT_SAID))
+            name = listing.columns.get(role, (role,))[0]
+            faults += of_people(listing, "not-yes-or-no", unclear, "problems.not_yes_or_no", name, value=values)
+    return faults
 
 
 def _too_many_recruits(listing: Listing, links: Links) -> list[Problem]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from peerfront.data.read.answers import MOST_KNOWN
 from peerfront.foundation.checked_calls import checked_settings
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note, warning
@@ -103,7 +104,7 @@ class PlanOrder:
             seed=at_least(0, MOST_SEED),
             population=texts,
             already=optional(at_least(0)),
-            acquaintances=optional(one_or_more),
+            acquaintances=optional(at_least(1, MOST_KNOWN)),
             spend=optional(at_least(0, MOST_COUPONS)),
             deadline=optional_day,
             target=optional(one_or_more),

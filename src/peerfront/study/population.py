@@ -73,6 +73,9 @@ def read_population(order: PlanOrder, fit: Fit, frontier: Frontier) -> Populatio
         raise SettingError("populations.fewer_than_waiting", waiting=len(frontier), already=Remedy("already", counted))
     if whole < counted:
         raise SettingError("populations.too_small", people=n_people(whole), already=counted, population=_POPULATION)
+    if order.acquaintances is not None and order.acquaintances >= whole:
+        known = Remedy("acquaintances", order.acquaintances)
+        raise SettingError("populations.knows_too_many", people=n_people(whole), acquaintances=known)
     field, sizes, already = _by_group(groups, fit.schema, counted)
     before = already * (min(in_study, counted) / counted if counted else 0.0) / 2.0
     network_sizes = _network_sizes(fit, order)

@@ -144,6 +144,9 @@ SEED, RECRUIT, NOT_SAID = 1, 0, -1
 _EARLY = 0.25  # share of the people among whom a code unlike every coupon is a seed's
 
 
+_MOSTLY_MARKS = 0.8  # share of yes and no in a column that says it
+
+
 def seed_marks(values: Texts) -> NDArray[np.int8]:
     """Read a column of yes and no: SEED, RECRUIT, or NOT_SAID for anything else."""
     lower = pd.Series(values, dtype=object).str.lower()
@@ -151,14 +154,14 @@ def seed_marks(values: Texts) -> NDArray[np.int8]:
 
 
 def are_marks(values: Texts) -> bool:
-    """Tell whether a column says nothing but yes and no."""
+    """Tell whether a column says yes and no, but for a few values that will be asked about."""
     filled = values[values != ""]
-    return bool(len(filled)) and bool((seed_marks(filled) != NOT_SAID).all())
+    return bool(len(filled)) and float((seed_marks(filled) != NOT_SAID).mean()) >= _MOSTLY_MARKS
 
 
 def are_seed_marks(values: Texts) -> bool:
     """Tell whether a column says yes and no, and both."""
-    return are_marks(values) and len(set(seed_marks(values[values != ""]).tolist())) == 2
+    return are_marks(values) and {SEED, RECRUIT} <= set(seed_marks(values[values != ""]).tolist())
 
 
 def own_code_seeds(
