@@ -110,6 +110,8 @@ def test_network_sizes_of_the_study_are_used() -> None:
         ({"population": ["=:"]}, "no field called ''"),
         ({"acquaintances": 5}, "give population=..., too"),
         ({"population": 500, "acquaintances": 0}, "acquaintances must be"),
+        ({"population": 500, "acquaintances": 500}, "nobody knows so many"),
+        ({"population": 500, "acquaintances": 10**9}, "at most 100,000"),
     ],
 )
 def test_impossible_populations_are_refused(asked: dict[str, object], message: str) -> None:
