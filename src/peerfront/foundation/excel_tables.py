@@ -19,6 +19,7 @@ import math
 import re
 import warnings
 import zipfile
+from bisect import bisect_right
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ _MOST_PARTS = 10_000
 _MOST_TAGS = 10_000_000  # of all texts
 _MOST_OTHER_TAGS = 500_000  # of any other part, and of a sheet beside its cells
 _TAGS_OF_CELL = 10  # a text with its format
-_MOST_MERGED = 100_000
+_MOST_MERGED = 20_000
 _MOST_CHARACTERS = 300 * 2**20  # of a sheet; the same long text may stand in many cells
 _MOST_COLUMNS = 16_384  # of a sheet
 _LONGEST_PLACE = 12  # characters of XFD1048576
@@ -338,8 +339,11 @@ def _table_at(called: Message, name: str, sheet: _Sheet, place: Area, may_be_emp
     header = place.header
     named = max((n + 1 for n, title in enumerate(header) if title), default=0)
     notes = []
+    by_row = {row: cells for row, _, cells in place.records}
+    numbers = list(by_row)
     for span in sheet.merged:
-        if span[1] > place.last_header and _fill_down(place, span):
+        below = slice(bisect_right(numbers, span[1]), bisect_right(numbers, span[3]))
+        if span[1] > place.last_header and _fill_down(by_row, numbers[below], span, place.left):
             fault = note("problems.merged_cells", first=address(*span[:2]), last=address(*span[2:]))
             notes.append(Note("merged-cells", span[1], fault))
     beyond = [(row, n) for row, _, cells in place.records for n in range(named, len(cells)) if cells[n]]
@@ -360,15 +364,14 @@ def _table_at(called: Message, name: str, sheet: _Sheet, place: Area, may_be_emp
     return dataclasses.replace(table, notes=(*notes, *table.notes), sheet=name)
 
 
-def _fill_down(place: Area, span: Span) -> bool:
-    """Give each row of a merged range its value; tell whether it had one to give."""
-    left, top, _, bottom = span
-    n = left - 1 - place.left
-    text = next((cells[n] for row, _, cells in place.records if row == top and 0 <= n < len(cells)), "")
-    if not text or bottom == top:
+def _fill_down(by_row: dict[int, list[str]], below: list[int], span: Span, before: int) -> bool:
+    """Give each row of a merged range its value; tell whether it had one to give. Columns `before` are not here."""
+    n, top = span[0] - 1 - before, by_row.get(span[1], [])
+    text = top[n] if 0 <= n < len(top) else ""
+    if not text or span[3] == span[1]:
         return False
-    for row, _, cells in place.records:
-        if top < row <= bottom:
-            cells += [""] * (n + 1 - len(cells))
-            cells[n] = text
+    for row in below:
+        cells = by_row[row]
+        cells += [""] * (n + 1 - len(cells))
+        cells[n] = text
     return True

@@ -116,12 +116,19 @@ def _filled(cells: list[str]) -> int:
 
 def _starts(rows: Sequence[Record], merged: Sequence[Span], width: int) -> list[tuple[int, int]]:
     """Where tables begin, and their headers below the titles: also after blank rows, if there is another header."""
+    merged = [span for span in merged if span[2] > span[0]]
     starts = [(0, _below_titles(rows, 0, merged, width))]
+    above: list[Column] = []
+    looked_at = 0  # rows of the table that show what its columns hold
     for n in range(starts[0][1] + 2, len(rows) - 1):
         if rows[n][0] > rows[n - 1][0] + 1:
+            begin = starts[-1][1]
+            if n - begin > 2 * looked_at:  # there may be a blank row after each person
+                above, looked_at = columns_of([cells for _, _, cells in rows[begin + 1 : n]]), n - begin
             start = _below_titles(rows, n, merged, width)
-            if _is_new_table(rows, starts[-1][1], n, start):
+            if _is_new_table(rows, begin, start, above):
                 starts.append((n, start))
+                looked_at = 0
     return starts
 
 
@@ -151,8 +158,8 @@ def _below_titles(rows: Sequence[Record], n: int, merged: Sequence[Span], width:
     return n
 
 
-def _is_new_table(rows: Sequence[Record], begin: int, n: int, start: int) -> bool:
-    """Tell whether the rows from `start` on have their own header, and hold something else than those above `n`."""
+def _is_new_table(rows: Sequence[Record], begin: int, start: int, above: Sequence[Column]) -> bool:
+    """Tell whether the rows from `start` on have their own header, and hold something else than the columns above."""
     names = [cell.strip() for cell in rows[start][2] if cell.strip()]
     if len(names) < 2 or len(set(names)) < len(names) or any(kind_of(name) == "9" for name in names):
         return False
@@ -160,7 +167,6 @@ def _is_new_table(rows: Sequence[Record], begin: int, n: int, start: int) -> boo
         return False  # the same table again, on the next page
     end = next((k for k in range(start + 1, len(rows)) if rows[k][0] > rows[k - 1][0] + 1), len(rows))
     below = [cells for _, _, cells in rows[start + 1 : end]]
-    above = columns_of([cells for _, _, cells in rows[begin + 1 : n]])
     if not below or share_alike(rows[start][2], above) > 1 / 2:
         return False
     if len(below) >= _FEW and share_alike(rows[start][2], columns_of(below)) == 1:

@@ -36,6 +36,7 @@ _COMMON = 0.1  # share of the ids that have a usual kind
 _KEY = 0.5  # share of different values in a column by which rows are known
 _MOST = 0.5  # share of rows that are no people; with more, there is no pattern
 _MOST_LEGEND = 50  # rows of a legend
+_SAMPLE = 1_000  # people who show what columns hold
 _TOP = 3  # rows below the header that may belong to it
 _SHOWN = 3  # cells of a row that a message shows
 
@@ -105,11 +106,12 @@ def _other_rows(table: TextTable, key: int) -> dict[int, _OtherRow]:
     if not len(suspects):
         return {}
     others = suspects if len(suspects) < len(ids) - _TOP else suspects[suspects >= _TOP]
-    people = np.delete(table.frame.to_numpy(dtype=object), others, axis=0).tolist()
+    kept = np.delete(places, others)
+    people = table.frame.iloc[kept[:: max(1, len(kept) // _SAMPLE)]].to_numpy(dtype=object).tolist()
     if len(people) < 2:
         return {}
     columns = columns_of(people)
-    look = _Look(table, key, names, columns, strange, float(np.median([_n_filled(row) for row in people[:1000]])))
+    look = _Look(table, key, names, columns, strange, float(np.median([_n_filled(row) for row in people])))
     look.ids_are_names = any(" " in kind for kind in usual)
     found: dict[int, _OtherRow] = {}
     for n in map(int, suspects):
