@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import io
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -83,7 +84,7 @@ def test_an_export_with_fewer_or_more_coupons_is_read_by_the_same_schema(tmp_pat
         fewer = made_study()
         for person in fewer.people:
             person.coupons = person.coupons[:most]
-        study = read_study(put(tmp_path, redcap_repeating(fewer)), reading)
+        study = read_study(put(tmp_path, redcap_repeating(fewer)), replace(reading, read_anyway=True))
         assert study.issued.max() == most
     more = made_study()
     more.people[0].coupons += ["X1", "X2"]

@@ -41,6 +41,7 @@ def check_command(
     valid_days: Annotated[float | None, number("Days from issue until coupons expire, if no column says so.")] = None,
     as_of: options.AS_OF = None,
     strict: options.STRICT = False,
+    read_anyway: options.READ_ANYWAY = None,
     mend: Annotated[bool, typer.Option("--mend", help="Offer changes that would mend problems, in a copy.")] = False,
     copy: Annotated[Path | None, output("With --mend: the copy; otherwise FILE.mended.csv beside the file.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="With --mend: accept every offer without asking.")] = False,
@@ -82,6 +83,7 @@ def check_command(
     settings = settings_in(
         saved, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
         still_open=still_open, sheet=sheet, preset=preset, valid_days=valid_days,
+        read_anyway=read_anyway,
     )  # fmt: skip
     mended = {}
     if mend:
@@ -220,6 +222,7 @@ def convert_command(
     missing: options.MISSING = None,
     coupons_each: options.COUPONS_EACH = None,
     strict: options.STRICT = False,
+    read_anyway: options.READ_ANYWAY = None,
     overwrite: options.OVERWRITE = False,
 ) -> object:
     """Write a study in another format: coupon CSV, recruiter-id CSV, RDSAT, survey-app JSON, or its trees as a graph.
@@ -235,7 +238,7 @@ def convert_command(
         _check_workbook(file, sheet)
     study = study_in(
         file, schema_in(schema), near=schema, strict=strict, format=format, map=map, missing=missing,
-        coupons_each=coupons_each, sheet=sheet, preset=preset,
+        coupons_each=coupons_each, sheet=sheet, preset=preset, read_anyway=read_anyway,
     )  # fmt: skip
     write_study(study, out, to, overwrite=overwrite)
     tell("{people} written to {file}.", people=n_people(len(study)), file=out)

@@ -157,6 +157,7 @@ def estimate_command(
     missing: options.MISSING = None,
     coupons_each: options.COUPONS_EACH = None,
     strict: options.STRICT = False,
+    read_anyway: options.READ_ANYWAY = None,
     overwrite: options.OVERWRITE = False,
 ) -> object:
     """Estimate shares and means in the population, also where coupons depended on people.
@@ -170,7 +171,7 @@ def estimate_command(
 
     study = study_in(
         file, schema_in(schema), near=schema, strict=strict, format=format, map=map, missing=missing,
-        coupons_each=coupons_each,
+        coupons_each=coupons_each, read_anyway=read_anyway,
     )  # fmt: skip
     estimates = estimate(
         study,

@@ -94,6 +94,7 @@ def backtest_command(
     sheet: options.SHEET = None,
     preset: options.PRESET = None,
     strict: options.STRICT = False,
+    read_anyway: options.READ_ANYWAY = None,
     out: Annotated[
         Path | None, output("Folder for tables (CSV), words and picture; a run that was stopped goes on there.")
     ] = None,
@@ -118,7 +119,7 @@ def backtest_command(
     columns = schema_in(schema)
     file = study_in(
         study, columns, near=schema, strict=strict, format=format, map=map, missing=missing, coupons_each=coupons_each,
-        sheet=sheet, preset=preset, valid_days=valid_days,
+        sheet=sheet, preset=preset, valid_days=valid_days, read_anyway=read_anyway,
     )  # fmt: skip
     if columns is None:
         columns = guess_schema(file).schema

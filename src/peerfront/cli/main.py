@@ -153,7 +153,7 @@ def typed_command(app: Any, words: list[str]) -> Typed | None:
     return Typed((name, *rest), frozenset(given), str(given.get("file") or ""))
 
 
-READ_BY_CHECK = ("map", "format", "sheet", "preset", "missing", "coupons_each", "still_open")
+READ_BY_CHECK = ("map", "format", "sheet", "preset", "missing", "coupons_each", "still_open", "read_anyway")
 KEPT_BY_CHECK = say(
     "How a file is read is said once: run `peerfront check FILE` with such settings and `--out FOLDER`; other commands "
     "then read the file as it says with `--schema FOLDER/schema.toml`."

@@ -206,6 +206,10 @@ AS_OF = Annotated[
 SCHEMA = Annotated[
     Path | None, typer.Option(help="How the file is read: schema.toml, which check writes and you may edit.")
 ]
+READ_ANYWAY = Annotated[
+    bool | None,
+    typer.Option("--read-anyway", help="Read a study that looks wrongly read: most recruiters unknown, many seeds."),
+]
 STRICT = Annotated[bool, typer.Option("--strict", help="Stop on warnings too.")]
 OVERWRITE = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
 

@@ -32,6 +32,7 @@ class Kind:
 _ERRORS = (
     "missing-id", "repeated-id", "digits-lost", "self-recruited", "unknown-recruiter", "ambiguous-coupon", "cycle",
     "bad-count", "bad-range", "code-without-value", "rows-contradict",
+    "unknown-coupons", "many-seeds", "lost-dates",
 )  # fmt: skip
 _WARNINGS = (
     "issued-twice", "repeated-in-row", "redeemed-twice", "not-issued", "placeholder", "made-from-id",
@@ -43,6 +44,7 @@ _WARNINGS = (
     "long-before", "unused-dates", "coded-network-size", "alike-ids", "not-yes-or-no",
 )  # fmt: skip
 _REMEDIES = {
+    **dict.fromkeys(("unknown-coupons", "many-seeds", "lost-dates"), {"anyway": Remedy("read_anyway", True)}),
     "placeholder": {"missing": Remedy("missing", "CODE")},
     "coded-network-size": {
         "column": Remedy("map", ("network_size",)),
@@ -89,10 +91,12 @@ class Problem:
     """The column it is about, if it is one."""
     proposal: Proposal | None = None
     """What would mend it, where that is plain enough to be offered."""
+    tolerated: bool = False
+    """Whether the user wants the study to be read all the same."""
 
     @property
     def severity(self) -> Severity:
-        return KINDS[self.kind].severity
+        return WARNING if self.tolerated else KINDS[self.kind].severity
 
     @property
     def title(self) -> Message:

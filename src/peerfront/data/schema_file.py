@@ -21,7 +21,7 @@ from peerfront.foundation.messages import Message, note
 _TOP = ("exclude", "file", "columns", "field")
 _FILE = (
     "format", "sheet", "preset", "checkboxes", "missing", "coupons_each", "still_open", "valid_days",
-    "active_after_days",
+    "active_after_days", "read_anyway",
 )  # fmt: skip
 _LARGEST_FILE = 16 * 2**20  # bytes
 _MOST_KEY_PARTS = 100  # of a key such as columns.recruiter
@@ -73,6 +73,8 @@ def schema_text(
         lines.append(_setting("valid_days", reading.valid_days, "schema_comments.valid_days"))
     if reading.active_after_days:
         lines.append(_setting("active_after_days", reading.active_after_days, "schema_comments.active_after_days"))
+    if reading.read_anyway:
+        lines.append(_setting("read_anyway", reading.read_anyway, "schema_comments.read_anyway"))
     if reading.coupons_each is not None:
         lines.append(_setting("coupons_each", reading.coupons_each, "schema_comments.coupons_each"))
     if reading.columns:

@@ -104,7 +104,7 @@ def _read(choices: Choices) -> tuple[Command, ...]:
     maps = [f"{role}={'+'.join(names)}" for role, names in reading.get("columns", {}).items()]
     options = {
         **dict.fromkeys(("sheet", "map", "missing", "coupons_each", "valid_days")),
-        "preset": "auto", "format": "auto", "still_open": "auto",
+        "preset": "auto", "format": "auto", "still_open": "auto", "read_anyway": False,
     }  # fmt: skip
     check = (
         *("check", str(choices["file"]), *_options({**reading, "map": maps}, options)),

@@ -310,7 +310,9 @@ def _meant_table(book: Book, reading: Mapping[str, Any], path: Path) -> TextTabl
 def read_settings_of(reading: Mapping[str, Any]) -> ReadSettings:
     """The settings of reading, from the choices in the form of the columns."""
     fields = {
-        name: reading[name] for name in ("coupons_each", "still_open", "valid_days", "sheet") if reading.get(name)
+        name: reading[name]
+        for name in ("coupons_each", "still_open", "valid_days", "sheet", "read_anyway")
+        if reading.get(name)
     }
     columns = {role: tuple(names) for role, names in reading.get("columns", {}).items()}
     return ReadSettings(columns=columns, missing=tuple(reading.get("missing", ())), **fields)

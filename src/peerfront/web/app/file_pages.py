@@ -37,7 +37,7 @@ ROLES = {
     "site": gettext_lazy("Where the person took part"),
 }
 """Parts of a study that one column holds, in the order in which they matter."""
-_RARELY = (*(f"role_{role}" for role in list(ROLES)[6:]), "still_open", "missing")
+_RARELY = (*(f"role_{role}" for role in list(ROLES)[6:]), "still_open", "missing", "read_anyway")
 _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of each of its values, in a list
 
 
@@ -220,6 +220,10 @@ class ColumnsForm(StepForm):
         label=gettext_lazy("Codes that mean “not known”"), required=False,
         help_text=gettext_lazy("Such as 99; several with spaces between them."),
     )  # fmt: skip
+    read_anyway = forms.BooleanField(
+        label=gettext_lazy("Read a study that looks wrongly read"), required=False,
+        help_text=gettext_lazy("Only if most recruiters are really unknown, or most people are seeds."),
+    )  # fmt: skip
 
     def __init__(self, *arguments: Any, contents: Mapping[str, Any], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
@@ -258,6 +262,7 @@ class ColumnsForm(StepForm):
             "valid_days": entered.get("valid_days"),
             "still_open": entered.get("still_open", "").strip(),
             "missing": entered.get("missing", "").split(),
+            "read_anyway": entered.get("read_anyway", False),
         }
 
 
@@ -279,6 +284,7 @@ def entries_of(contents: Mapping[str, Any], reading: Mapping[str, Any]) -> dict[
         "coupons_each": reading.get("coupons_each") or (each[0] if each else None),
         "valid_days": reading.get("valid_days"),
         "still_open": reading.get("still_open", ""),
+        "read_anyway": reading.get("read_anyway", False),
         "missing": " ".join(reading.get("missing", ())),
     }
 
