@@ -120,7 +120,9 @@ def test_what_is_typed_ends(run, study, tmp_path, at_a_terminal, monkeypatch, ca
 
 
 def test_the_folder_is_of_the_copy_and_holds_the_changes(run, study, tmp_path) -> None:
-    assert run("check", study, "--mend", "--yes", "--out", tmp_path / "checked")[0] == 0
+    code, out, _ = run("check", study, "--mend", "--yes", "--out", tmp_path / "checked")
+    assert code == 0
+    assert "Next:" not in out, "the copy is checked at once"
     changes = (tmp_path / "study.mended.changes.csv").read_bytes()
     assert (tmp_path / "checked" / "changes.csv").read_bytes() == changes
     assert json.loads((tmp_path / "checked" / "summary.json").read_text())["people"] == 6

@@ -297,6 +297,8 @@ def test_copies_and_their_logs_have_names_of_their_own(tmp_path) -> None:
 def test_a_log_belongs_to_the_copy_that_it_names(tmp_path) -> None:
     file = written(tmp_path, b"id,x\n", "study.mended.csv")
     assert changes_of(file.path) is None
+    log_beside(file.path).write_text("")
+    assert changes_of(file.path) is None
     log_beside(file.path).write_text(f"row\n{file.digest}\n")
     assert changes_of(file.path) is not None
     file.path.write_bytes(b"id,y\n")

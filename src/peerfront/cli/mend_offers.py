@@ -78,8 +78,9 @@ def mend_file(
         tell("Files of R cannot be changed, so the copy is a CSV file.")
     if errors:
         show(say_n("{n:,} error is left.", "{n:,} errors are left.", errors))
-    next_line = mended_command(speaker().typed, str(file), str(target), mended.settings.columns)
-    tell("Next: {command}", command=command_line(next_line))
+    if context.params["out"] is None and context.params["waiting"] is None:  # otherwise the copy is checked now
+        next_line = mended_command(speaker().typed, str(file), str(target), mended.settings.columns)
+        tell("Next: {command}", command=command_line(next_line))
     return result | {"copy": target, "log": log}
 
 

@@ -408,5 +408,8 @@ def changes_of(file: Path) -> bytes | None:
     log = log_beside(file)
     if not is_ordinary(log) or not is_ordinary(file):
         return None
-    content = file_bytes(log)
-    return content if hashlib.sha256(file_bytes(file)).hexdigest().encode() in content else None
+    try:
+        content, digest = file_bytes(log), hashlib.sha256(file_bytes(file)).hexdigest()
+    except DataFileError:
+        return None  # an empty log, or one that may not be read
+    return content if digest.encode() in content else None
