@@ -348,7 +348,7 @@ class Mess:
     lie: str = ""
     typed: str = ""
     recruiters: str = "id"
-    """id, row, coupon (what people came with is called recruiter), or a way of writing an id or a name (`name: case`)."""
+    """id, row, coupon (what people came with is called recruiter), or how an id or a name is written (`name: case`)."""
     ids: str = ""
     dates: str = "iso"
     handed: str = ""
