@@ -252,7 +252,7 @@ COMMAND_LINES: Mapping[tuple[str, ...], str] = {
 }
 EXAMPLES = {
     "--people=1e9": "!at most 100,000",
-    "--people=1e308": "!at most",
+    "--people=1e308": "!whole number",
     "--people=-5": "!at least 40",
     "--people=nan": "!nan",
     "--people=0": "!at least 40",
@@ -333,7 +333,7 @@ NO_FILES: Mapping[str, tuple[str, Content | None]] = {
     "/": ("is a folder", None),
     "nope": ("no such file", None),
     "loop": ("cannot be read", lambda path: path.symlink_to(path.name)),
-    "x" * 300: ("cannot be read", None),
+    "x" * 300: ("cannot be", None),
     "a\0b": ("null byte", None),
     "": ("is a folder", None),
     "nope/x": ("no such file", None),
