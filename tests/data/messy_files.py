@@ -581,23 +581,26 @@ def _workbook(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], line
         for row in luck.integers(top + 1, last, 8):
             sheet.cell(int(row), 2).comment = Comment("Ask again: seed?", "Rosa")
     if "hidden column" in mess.book:
-        place = len(names) + 1
+        place = sheet.max_column + 1
         sheet.cell(top, place, "Coupon received OLD")
-        for n in range(len(study.people)):
-            sheet.cell(top + 1 + n, place, f"X{n}")
+        ids = {str(value) for value in columns[names[0]]}
+        for row in range(top + 1, sheet.max_row + 1):
+            if any(str(sheet.cell(row, column).value) in ids for column in (1, 2)):  # the first may be blank
+                sheet.cell(row, place, f"X{row}")
         sheet.column_dimensions[get_column_letter(place)].hidden = True
     if "hidden rows" in mess.book:
         for row in luck.integers(top + 1, last, 8):
             sheet.row_dimensions[int(row)].hidden = True
     if "formula total" in mess.book:
-        sheet.cell(last + 1, 1, "Total")
-        sheet.cell(last + 1, 2, f"=COUNTA(A{top + 1}:A{last})")
-    if "formula counts" in mess.book and "Coupons issued" in names:
-        column = names.index("Coupons issued") + 1
+        place = sheet.max_row + 1
+        sheet.cell(place, 1, "Total")
+        sheet.cell(place, 2, f"=COUNTA(A{top + 1}:A{place - 1})")
+    if "formula counts" in mess.book and mess.links == "recruiter":
+        column = names.index(_names(mess)["issued"]) + 1
         for row in range(top + 1, last + 1):
             sheet.cell(row, column, f"=1+{row}-{row}")
-    if "merged recruiters" in mess.book and mess.links == "recruiter":
-        _merge_recruiters(sheet, study, names, top)
+    if "merged recruiters" in mess.book and mess.links == "recruiter" and not mess.rows:
+        _merge_recruiters(sheet, study, names.index(_names(mess)["recruiter"]) + 1, top)
     if "second sheet" in mess.book:
         other = book.create_sheet("Summary", 0)
         for line in (["Site", "People"], ["Norte", 30], ["Sur", 41], ["Este", 20]):
@@ -611,12 +614,11 @@ def _workbook(study: TrueStudy, mess: Mess, columns: dict[str, list[Cell]], line
     return buffer.getvalue()
 
 
-def _merge_recruiters(sheet: Any, study: TrueStudy, names: list[str], top: int) -> None:
+def _merge_recruiters(sheet: Any, study: TrueStudy, column: int, top: int) -> None:
     """Sort people by recruiter, and merge each recruiter's cells over the recruits."""
     rows = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=top + 1, max_row=top + len(study.people))]
     recruiters = [-1 if person.recruiter is None else person.recruiter for person in study.people]
     order = sorted(range(len(rows)), key=recruiters.__getitem__)
-    column = names.index("Recruiter") + 1
     for n, old in enumerate(order):
         for place, value in enumerate(rows[old]):
             sheet.cell(top + 1 + n, place + 1).value = value
