@@ -405,8 +405,7 @@ def log_beside(copy: Path) -> Path:
 
 def changes_of(file: Path) -> bytes | None:
     """The log of changes of a mended copy; None for a file that is none, or was changed since."""
-    log = log_beside(file)
-    if not is_ordinary(log) or not is_ordinary(file):
+    if not is_ordinary(file) or not is_ordinary(log := log_beside(file)):
         return None
     try:
         content, digest = file_bytes(log), hashlib.sha256(file_bytes(file)).hexdigest()
