@@ -44,7 +44,7 @@ _WARNINGS = (
     "long-before", "unused-dates", "coded-network-size", "alike-ids", "not-yes-or-no",
 )  # fmt: skip
 _REMEDIES = {
-    **dict.fromkeys(("unknown-coupons", "many-seeds", "lost-dates"), {"anyway": Remedy("read_anyway", True)}),
+    **{kind: {"anyway": Remedy("read_anyway", True)} for kind in ("unknown-coupons", "many-seeds", "lost-dates")},
     "placeholder": {"missing": Remedy("missing", "CODE")},
     "coded-network-size": {
         "column": Remedy("map", ("network_size",)),
