@@ -46,16 +46,16 @@ DATES = {
     "[/bold]": "[/bold]",
 }
 ALL_DATES = {
-    "0224-01-05": "not understood",
-    "2924-01-05": "not understood",
-    "1/1/9999": "not understood",
-    "5 Jan 9999": "not understood",
-    "99999999": "not understood",
+    "0224-01-05": "!cannot be read",
+    "2924-01-05": "!cannot be read",
+    "1/1/9999": "!cannot be read",
+    "5 Jan 9999": "!cannot be read",
+    "99999999": "!cannot be read",
     "45000": "2023-03-15",
-    "100001": "not understood",
-    "1e308": "not understood",
+    "100001": "!cannot be read",
+    "1e308": "!cannot be read",
     "20240105": "No problems",
-    "99991231": "not understood",
+    "99991231": "!cannot be read",
 }
 COUPONS = {
     "3": "No problems",
@@ -267,7 +267,7 @@ OPTIONS: Mapping[tuple[str, ...], str] = {
     ("--map", "id=id", "--map", "date=id"): "!is named for id and for date",
     ("--map", "id=[bold]"): "!'[bold]'",
     ("--map", "id=id", "--map", "id=sex"): "!given twice",
-    ("--map", "date=sex"): "not understood as a date",
+    ("--map", "date=sex"): "!cannot be read",
     ("--map", "id=sex"): "!stands already",
     ("--map", "coupons_issued=sex"): "!no whole number",
     ("--map", "id=\x1b[31m"): "!\\x1b[31m",

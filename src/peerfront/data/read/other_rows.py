@@ -235,7 +235,7 @@ class _Look:
 def _sums(values: pd.Series, number: float) -> bool:
     """Tell whether a number is the sum of the values above it, how many they are, or their mean."""
     numbers = read_numbers(values)
-    numbers = numbers[np.isfinite(numbers)]
+    numbers = numbers[np.abs(numbers) < 1e15]  # no nan either, and the sum stays a number
     filled = int((values != "").sum())
     if len(numbers) < 2:
         return number == filled > 1
