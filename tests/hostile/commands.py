@@ -152,7 +152,7 @@ SIMULATE = {
     "--world=bridge:name=" + "x" * 81: "!at most 80",
     "--world=boom_bust:fidelity=2": "!between 0 and 1",
     "--world=boom_bust:fidelity=nan": "!a number",
-    f"--world=boom_bust:fidelity={ARABIC_3}": "!a number",
+    f"--world=boom_bust:fidelity={ARABIC_3}": "!between 0 and 1",
     "--world=boom_bust:fidelity=1_0": "!a number",
     "--world=icpsr22140:sigma=1e308": "!at most 100",
     "--world=icpsr22140:sigma=-1": "!at most 100",

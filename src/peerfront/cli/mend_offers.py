@@ -14,7 +14,6 @@ from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.words.commands import command_line, commands_with, mended_command
 from peerfront.words.language import say, say_n, speaker
 from peerfront.words.result_files import write_mended
-from peerfront.words.study_check import offer_lines
 
 if TYPE_CHECKING:
     from peerfront.data.mending import Decision, MendableFile
@@ -94,6 +93,8 @@ def place_of(problems: "Sequence[Problem]", file: "MendableFile") -> str:
 def _show(group: "ProblemGroup", place: str) -> None:
     show("")
     tell("{title}: {n:,}", title=group.first.title, n=len(group.proposals))
+    from peerfront.words.study_check import offer_lines
+
     for line in offer_lines(group, place):
         show(f"  {line}")
 

@@ -34,7 +34,7 @@ _NAMED = {
 }  # fmt: skip
 """Types whose description says more than their name."""
 _PLAIN: dict[Any, str] = {
-    type(None): "types.none", bool: "stored_fit.truth", int: "settings.whole", float: "settings.number",
+    type(None): "types.none", bool: "stored_fit.truth", int: "types.whole", float: "settings.number",
     str: "stored_fit.text", Path: "types.path",
 }  # fmt: skip
 
@@ -133,7 +133,7 @@ def _check(owner: str, name: str, value: object, choices: list[Any]) -> None:
     if Path in choices and isinstance(value, str | Path):
         path = str(value)
         if "\0" in path or any(len(each) > _LONGEST for each in Path(path).parts):
-            raise SettingError("calls.no_path", owner=owner, name=name, most=_LONGEST, value=readable(value))
+            raise SettingError("calls.no_path", most=_LONGEST, value=readable(value))
 
 
 def _choices(annotation: Any) -> list[Any]:
