@@ -73,7 +73,7 @@ def mended_command(typed: Typed | None, file: str, copy: str, columns: Mapping[s
 def _told(remedy: Remedy) -> Command:
     if remedy.setting == "map":
         role, *columns = remedy.value
-        return ("--map", f"{role}={'+'.join(columns) or 'COLUMN'}")
+        return ("--map", f"{role}={'+'.join(columns) if columns else 'COLUMN'}")
     return _option(remedy.setting, "N" if remedy.value is None else remedy.value)
 
 

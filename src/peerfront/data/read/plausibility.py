@@ -16,7 +16,7 @@ from peerfront.data.read.links import Links
 from peerfront.data.read.listing import Listing
 from peerfront.data.read.near_codes import folded, folded_name
 from peerfront.data.read.read_settings import RECRUITER
-from peerfront.foundation.messages import Lines, Message, Remedy, note
+from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, note
 from peerfront.foundation.recruitment_trees import NOBODY
 
 _UNKNOWN = 0.1  # share of recruits whose recruiter may be unknown
@@ -62,51 +62,51 @@ def _of_codes(
     """Why coupons of recruits are unknown: the likeliest first."""
     offered = sum(problem.kind == "not-issued" and problem.proposal is not None for problem in problems)
     if offered > _MISSPELT * orphan.sum():
-        yield note("causes.misspelt", n=offered, mend=Remedy("mend", True))
+        yield note("causes.misspelt", n=offered, mend=Remedies((Remedy("mend", True),)))
     own = [] if links.own is None else [folded(code) for code in links.own[orphan]]
     issued = set() if listing.coupons is None else {folded(code) for code in listing.coupons.ravel()} - {""}
     matched = int((~orphan & (links.recruiter != NOBODY)).sum())
     column, n = _holding(listing, issued)
     if n > matched:
-        yield note("causes.own_column", column=column, n=n, remedy=Remedy("map", ("own_coupon", column)))
+        yield note("causes.own_column", column=column, n=n, remedy=_map("own_coupon", column))
     column, n = _holding(listing, set(own) - {""})
     if n >= _FEWEST and listing.coupons is not None:
         columns = (*listing.columns["coupons"], column)
-        yield note("causes.coupon_column", column=column, n=n, remedy=Remedy("map", ("coupons", *columns)))
+        yield note("causes.coupon_column", column=column, n=n, remedy=_map("coupons", *columns))
     code, n = Counter(links.own[orphan] if links.own is not None else ()).most_common(1)[0] if own else ("", 0)
     if n >= _FEWEST and code:
-        yield note("causes.not_known", code=code, n=n, remedy=Remedy("missing", code))
+        yield note("causes.not_known", code=code, n=n, remedy=Remedies((Remedy("missing", code),)))
     if listing.recruiters is not None:
         n = int(np.isin(listing.recruiters[orphan], listing.ids).sum())
         if n >= _FEWEST:
-            yield note("causes.recruiter_ids", n=n, remedy=Remedy("format", RECRUITER))
-    yield note("causes.other_coupons", remedy=Remedy("map", ("coupons",)))
-    yield note("causes.other_own", remedy=Remedy("map", ("own_coupon",)))
-    yield note("causes.seeds_with_codes", remedy=Remedy("map", ("seed",)))
+            yield note("causes.recruiter_ids", n=n, remedy=Remedies((Remedy("format", RECRUITER),)))
+    yield note("causes.other_coupons", remedy=_map("coupons"))
+    yield note("causes.other_own", remedy=_map("own_coupon"))
+    yield note("causes.seeds_with_codes", remedy=_map("seed"))
 
 
 def _of_seeds(listing: Listing, links: Links, seeds: NDArray[np.bool_]) -> Iterator[Message]:
     """Why there are so many seeds."""
     column, n = _holding(listing, {folded_name(id) for id in listing.ids} - {""}, of=seeds)
     if n >= _FEWEST:
-        yield note("causes.recruiter_column", column=column, n=n, remedy=Remedy("map", ("recruiter", column)))
+        yield note("causes.recruiter_column", column=column, n=n, remedy=_map("recruiter", column))
     if listing.coupons is not None:
         column, n = _holding(listing, {folded(code) for code in listing.coupons.ravel()} - {""}, of=seeds)
         if n >= _FEWEST:
-            yield note("causes.own_column", column=column, n=n, remedy=Remedy("map", ("own_coupon", column)))
-    yield note("causes.other_own", remedy=Remedy("map", ("own_coupon",)))
-    yield note("causes.other_recruiter", remedy=Remedy("map", ("recruiter",)))
-    yield note("causes.unmarked_seeds", remedy=Remedy("map", ("seed",)))
+            yield note("causes.own_column", column=column, n=n, remedy=_map("own_coupon", column))
+    yield note("causes.other_own", remedy=_map("own_coupon"))
+    yield note("causes.other_recruiter", remedy=_map("recruiter"))
+    yield note("causes.unmarked_seeds", remedy=_map("seed"))
 
 
 def _of_dates(problems: Sequence[Problem]) -> Iterator[Message]:
     """Why dates are unreadable."""
     offered = sum(problem.kind == "bad-date" and problem.proposal is not None for problem in problems)
     if offered:
-        yield note("causes.misspelt_dates", n=offered, mend=Remedy("mend", True))
-    yield note("causes.other_date", remedy=Remedy("map", ("date",)))
-    yield note("causes.date_codes", remedy=Remedy("missing", "CODE"))
-    yield note("causes.no_date", remedy=Remedy("map", ("date", "")))
+        yield note("causes.misspelt_dates", n=offered, mend=Remedies((Remedy("mend", True),)))
+    yield note("causes.other_date", remedy=_map("date"))
+    yield note("causes.date_codes", remedy=Remedies((Remedy("missing", "CODE"),)))
+    yield note("causes.no_date", remedy=_map("date", ""))
 
 
 def _holding(listing: Listing, codes: set[str], of: NDArray[np.bool_] | None = None) -> tuple[str, int]:
@@ -117,3 +117,8 @@ def _holding(listing: Listing, codes: set[str], of: NDArray[np.bool_] | None = N
         name: sum(folded(text) in codes for text in rows[name]) for name in map(str, rows.columns) if name not in used
     }
     return max(counts.items(), key=lambda each: each[1], default=("", 0))
+
+
+def _map(role: str, *columns: str) -> Remedies:
+    """The line that names the columns of a part; "" for none."""
+    return Remedies((Remedy("map", (role, *columns)),))

@@ -65,7 +65,8 @@ def remedies_text(remedies: Remedies) -> str:
         return "".join(f"\n    {command_line(each)}" for each in again) or " ".join(map(str, remedies))
     if where is Medium.PAGE:
         return ", ".join(map(str, remedies))
-    columns = {each.value[0]: tuple(each.value[1:]) for each in remedies if each.setting == "map"}
+    named = {each.value[0]: tuple(each.value[1:]) or ("COLUMN",) for each in remedies if each.setting == "map"}
+    columns = {role: tuple(filter(None, names)) for role, names in named.items()}
     others = [str(each) for each in remedies if each.setting != "map"]
     return ", ".join([f"columns={columns!r}", *others] if columns else others)
 
