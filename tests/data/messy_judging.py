@@ -117,6 +117,7 @@ def _mended(path: Path, settings: ReadSettings, out: Path) -> tuple[Path, int]:
 
 def _pasted(path: Path, settings: ReadSettings, remedies: Sequence[Remedy]) -> ReadSettings:
     """The settings with what is offered: everything at once, or the first that can be read."""
+    remedies = [remedy for remedy in remedies if remedy.setting != "read_anyway"]  # an order against advice, no offer
     choices = [remedies, *([remedy] for remedy in remedies)]
     made = [each for each in (_with(settings, choice) for choice in choices) if each != settings]
     return next((each for each in made if _read(path, each)[0] is not None), made[0] if made else settings)

@@ -7,10 +7,12 @@ import pytest
 
 from data.made_exports import made_study, table_bytes
 from peerfront.data.columns.schema_guess import guess_schema
+from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_frontier, read_study
 from peerfront.foundation.errors import DataFileError
 
 HEADER = ["id", "own coupon", "coupon 1", "coupon 2", "coupon 3", "sex", "age", "district", "date"]
+ANYWAY = ReadSettings(read_anyway=True)
 _NAMES = ("Ana Ruiz", "Luis D.", "Maria", "Juan Pablo Soto", "Eva", "Tom Sung", "Li Wei", "Suma", "Sum Kim", "Rosa M.")
 IDS = {
     "codes": lambda n: f"P{n + 1:03d}",
@@ -122,9 +124,17 @@ def test_nobody_is_taken_for_something_else(tmp_path, ids) -> None:
         rows, recruiters = people(IDS[ids], 20 + 5 * seed, seed)
         for row in rows[::7]:
             row[1:] = [row[1], *[""] * 7]  # somebody who answered nothing
-        study = read_study(written(tmp_path, [HEADER, *rows], "csv"))
+        study = read_study(written(tmp_path, [HEADER, *rows], "csv"), ANYWAY)
         assert dict(zip(study.ids, study.recruiter_ids(), strict=True)).keys() == recruiters.keys()
         assert not [p for p in study.problems if p.kind in ("not-a-person", "other-table")]
+
+
+def test_a_legend_above_a_signature(tmp_path) -> None:
+    rows, _ = people(IDS["codes"])
+    below = [[], ["f = woman"], ["99", "not known"], [], ["Checked by:", "A. Smith"]]
+    study = read_study(written(tmp_path, [HEADER, *rows, *below], "csv"))
+    assert len(study) == len(rows)
+    assert [p.proposal for p in study.problems if p.kind == "not-a-person"] == [None] * 3
 
 
 def test_what_was_left_out_is_said_and_what_is_doubtful_is_offered(tmp_path) -> None:

@@ -225,7 +225,8 @@ def _not_issued(
     """Report the people whose coupon nobody was issued, with the code that was probably meant."""
     assert listing.own_coupons is not None
     people = np.flatnonzero(orphan)
-    near = near_codes(own[people], coupons.code) if len(people) else {}
+    whole = not any(problem.kind == "bad-range" for problem in listing.problems)  # else the right codes may be missing
+    near = near_codes(own[people], coupons.code) if len(people) and whole else {}
     counts = Counter(coupons.code)
     holder = {code: int(who) for code, who in zip(coupons.code, coupons.holder, strict=True) if counts[code] == 1}
     used_by = {code: int(who) for who, code in enumerate(own) if code and recruiter[who] != NOBODY}

@@ -120,7 +120,13 @@ def _other_rows(table: TextTable, key: int) -> dict[int, _OtherRow]:
             found[n] = other
     titles = {n: _OtherRow(REMARK, True) for n in found if n + 1 in found and found[n + 1].kind == HEADER}
     found |= {n: title for n, title in titles.items() if not found[n].is_plain}
-    return found | look.legend(block, found)
+    end = len(ids)
+    while block < end:  # from the last block upwards, as long as nobody is in it
+        found |= look.legend(block, end, found)
+        if not all(n in found for n in range(block, end)):
+            break
+        block, end = _last_block(table, block), block
+    return found
 
 
 def _strange(ids: np.ndarray) -> tuple[np.ndarray, set[str]]:
@@ -136,10 +142,10 @@ def _strange(ids: np.ndarray) -> tuple[np.ndarray, set[str]]:
     return ids == "", set()
 
 
-def _last_block(table: TextTable) -> int:
-    """Where the few rows after the last blank row begin; the number of rows if there are none."""
-    gaps = np.flatnonzero(np.diff(table.rows) > 1)
-    n_rows = len(table.rows)
+def _last_block(table: TextTable, n_rows: int | None = None) -> int:
+    """Where the few rows after the last blank row begin, of the first `n_rows`; their number if there are none."""
+    n_rows = len(table.rows) if n_rows is None else n_rows
+    gaps = np.flatnonzero(np.diff(table.rows[:n_rows]) > 1)
     return int(gaps[-1]) + 1 if len(gaps) and gaps[-1] + 1 + _MOST_LEGEND >= n_rows else n_rows
 
 
@@ -211,9 +217,9 @@ class _Look:
             return _OtherRow(TOTAL, is_strange or adds_up)
         return _OtherRow(TOTAL, True) if adds_up and is_strange else None
 
-    def legend(self, block: int, found: dict[int, _OtherRow]) -> dict[int, _OtherRow]:
-        """The rows after the last blank one, if all are short and hold what their columns never do, or one is plain."""
-        rows = {n: list(self.table.frame.iloc[n]) for n in range(block, len(self.table.rows))}
+    def legend(self, block: int, end: int, found: dict[int, _OtherRow]) -> dict[int, _OtherRow]:
+        """The rows between two blank ones, if all are short and hold what their columns never do, or one is plain."""
+        rows = {n: list(self.table.frame.iloc[n]) for n in range(block, end)}
         begun = any(n in found and found[n].is_plain and found[n].kind in (REMARK, LEGEND, GROUP) for n in rows)
         again = set(self.table.frame.iloc[:block, self.key])
         told: dict[int, bool] = {}  # whether it is plain
