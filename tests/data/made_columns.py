@@ -86,7 +86,7 @@ def study_of(made: Recruitment, columns: dict[str, object], *, numbered: bool = 
     table["age"] = rng.integers(18, 66, n_people)
     table["district"] = rng.choice(["North", "East", "South", "West"], n_people, p=[0.4, 0.3, 0.2, 0.1])
     table["children"] = rng.poisson(1.2, n_people)
-    return study_from_table(pd.DataFrame(table | columns), ReadSettings(preset="none"))
+    return study_from_table(pd.DataFrame(table | columns), ReadSettings(preset="none", read_anyway=True))
 
 
 def _id(person: int, *, numbered: bool) -> str:

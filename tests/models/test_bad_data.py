@@ -8,7 +8,7 @@ import pytest
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 
 from peerfront.foundation.covariates import Field, Schema
-from peerfront.foundation.errors import DataFileError, SettingError
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
 from peerfront.models.model_diagnostics import (
@@ -85,12 +85,9 @@ def test_nobody_and_nothing(family) -> None:
 
 def test_counts_that_are_not_counts() -> None:
     whole = a_history(4)
-    holes = dataclasses.replace(whole, coupons=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
-    with pytest.raises(DataFileError, match="stored as float64.*missing"):
-        fit_response(holes, QUICK)
-    with pytest.raises(DataFileError, match="stored as float64"):
-        response_report(fitted("poisson"), holes)
-    with pytest.raises(SettingError, match="an array of float64"):
+    with pytest.raises(SettingError, match="coupons must be a NumPy array of numbers that fit"):
+        dataclasses.replace(whole, coupons=np.full(4, 3.0), recruits=np.array([1.0, NAN, 0.0, 2.0]))
+    with pytest.raises(SettingError, match="referrers must be a NumPy array of numbers that fit"):
         dataclasses.replace(whole, referrers=whole.referrers.astype(float))
 
 

@@ -178,7 +178,7 @@ def own_code_seeds(
     """
     if not candidates.any() or not recruited.any():
         return np.zeros(len(own), dtype=bool)
-    order = _order_of_arrival(listing)
+    order = order_of_arrival(listing)
     early = candidates & (order < order[recruited].min())
     coupons = {code_shape(code) for code in issued}
     unlike = np.zeros(len(own), dtype=bool)
@@ -191,7 +191,7 @@ def own_code_seeds(
     return np.asarray(start | (unlike & late))
 
 
-def _order_of_arrival(listing: Listing) -> NDArray[np.int64]:
+def order_of_arrival(listing: Listing) -> NDArray[np.int64]:
     """Return each person's place by date and then by row; by row alone where dates are missing, [people]."""
     order = np.arange(len(listing.ids))
     if "date" in listing.columns:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.data.problems import Problem
-from peerfront.data.read.coupon_codes import SEED, seed_marks
+from peerfront.data.read.coupon_codes import SEED, order_of_arrival, seed_marks
 from peerfront.data.read.links import Links
 from peerfront.data.read.listing import Listing
 from peerfront.data.read.near_codes import folded, folded_name
@@ -44,7 +44,7 @@ def doubts(listing: Listing, links: Links, problems: Sequence[Problem]) -> list[
             ("unknown-coupons", "problems.unknown_coupons", n, of, _of_codes(listing, links, orphan, problems))
         )
     n, of = int(seeds.sum()), len(listing.ids)
-    if of >= _PEOPLE and n > _SEEDS * of and recruit.any():
+    if of >= _PEOPLE and n > _SEEDS * of and _come_late(listing, seeds, recruit):
         found.append(("many-seeds", "problems.many_seeds", n, of, _of_seeds(listing, links, seeds)))
     if lost >= _FEWEST and lost > _LOST * dated:
         found.append(("lost-dates", "problems.lost_dates", lost, dated, _of_dates(problems)))
@@ -54,6 +54,15 @@ def doubts(listing: Listing, links: Links, problems: Sequence[Problem]) -> list[
         fault = note(code, n=n, people=of, causes=likely)
         faults.append(Problem(kind, None, "", fault, tolerated=listing.settings.read_anyway))
     return faults
+
+
+def _come_late(listing: Listing, seeds: NDArray[np.bool_], recruit: NDArray[np.bool_]) -> bool:
+    """Tell whether most people are seeds even after the first recruits came; a study that begins has seeds first."""
+    order = order_of_arrival(listing)
+    if int(recruit.sum()) < _FEWEST:
+        return False
+    late = order > np.sort(order[recruit])[_FEWEST - 1]
+    return int((seeds & late).sum()) > max(_SEEDS * int(late.sum()), _PEOPLE * _SEEDS)
 
 
 def _of_codes(

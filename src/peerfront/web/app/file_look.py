@@ -84,7 +84,8 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
     }
     try:
         study = read_running_study(path, read_settings_of(reading), folder.path)
-        guess = _without_places(study, guess_schema(study))
+        guessed = guess_schema(study)
+        guess = _without_places(study, guessed)
         schema = _ticked(guess.schema, ticks)
         allowed = vetted(study, schema)
         history_of(study, allowed.schema)
@@ -102,7 +103,7 @@ def look(folder: AppFolder, choices: Mapping[str, Any]) -> Look:
         "fields": _fields(study, guess, schema),
         "warnings": list(allowed.notes),
     }
-    return Look(contents, parts=(study, summary, guess))
+    return Look(contents, parts=(study, summary, guessed))
 
 
 def _without_places(study: Study, guess: Guess) -> Guess:
