@@ -1,8 +1,6 @@
 """Read a messy file as somebody would who accepts every offer, and compare what was read with the truth."""
 
-import contextlib
 import dataclasses
-import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from data.messy_files import MessyFile, same_id
+from hostile.runner import Hang, alarm
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.mending import ACCEPTED, mendable, mended_in_rounds
 from peerfront.data.read.dates import date_text
@@ -61,7 +60,7 @@ def judged(file: MessyFile, folder: Path) -> Verdict:
     path.write_bytes(file.content)
     settings, offers = ReadSettings(), 0
     try:
-        with _alarm(LIMIT):
+        with alarm(LIMIT):
             for _ in range(_ROUNDS):
                 study, error = _read(path, settings)
                 problems = study.problems if study else getattr(error, "problems", ())
@@ -90,7 +89,7 @@ def judged(file: MessyFile, folder: Path) -> Verdict:
             shares = {f: sum(d.field == f for d in differences) / len(file.truth.people) for f in MOST_IN_DOUBT}
             half = any(share > MOST_IN_DOUBT[field] for field, share in shares.items())
             return Verdict(HALF_READ if half else IN_DOUBT, wrong, offers)
-    except _Slow:
+    except Hang:
         return Verdict(CRASHED, f"more than {LIMIT} seconds", offers)
     except Exception as problem:
         return Verdict(CRASHED, f"{type(problem).__name__}: {problem}"[:300], offers)
@@ -237,21 +236,3 @@ def _told(differences: Sequence[Difference]) -> str:
         first = "; ".join(f"row {d.row}: {d.found} for {d.true}" for d in these[:2])
         parts.append(f"{len(these)} {field} ({first})")
     return ", ".join(parts)
-
-
-class _Slow(BaseException):
-    pass
-
-
-@contextlib.contextmanager
-def _alarm(seconds: int) -> Iterator[None]:
-    def ring(*_: object) -> None:
-        raise _Slow
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -77,7 +77,7 @@ def run_case(case: Case, folder: Path, model: Path, limit: int = 240) -> Outcome
     before = _contents(folder, case.files)
     started = time.monotonic()
     what, fault = REFUSED, ""
-    with _in_folder(folder), _alarm(limit), _command_line(arguments):
+    with _in_folder(folder), alarm(limit), _command_line(arguments):
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 main()
@@ -123,7 +123,7 @@ def run_call(call: Call, folder: Path, limit: int = 240) -> Outcome:
     """Make a call; what it answers is printed, too."""
     started = time.monotonic()
     what, fault, output = ACCEPTED, "", ""
-    with _in_folder(folder), _alarm(limit):
+    with _in_folder(folder), alarm(limit):
         try:
             output = str(call.call(folder))
         except PeerfrontError as error:
@@ -183,7 +183,7 @@ def _command_line(arguments: list[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _alarm(seconds: int) -> Iterator[None]:
+def alarm(seconds: int) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise Hang
 
