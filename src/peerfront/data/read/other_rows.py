@@ -38,6 +38,7 @@ _MOST = 0.5  # share of rows that are no people; with more, there is no pattern
 _MOST_LEGEND = 50  # rows of a legend
 _SAMPLE = 1_000  # people who show what columns hold
 _TOP = 3  # rows below the header that may belong to it
+_LONGEST = 300  # characters of a cell that are looked at
 _SHOWN = 3  # cells of a row that a message shows
 
 
@@ -167,7 +168,7 @@ class _Look:
 
     def at(self, n: int, before: dict[int, _OtherRow]) -> _OtherRow | None:
         """Tell what the row is; None for a person. `before` are the other rows above it."""
-        cells = list(self.table.frame.iloc[n])
+        cells = [cell[:_LONGEST] for cell in self.table.frame.iloc[n]]
         filled = {k: cell for k, cell in enumerate(cells) if cell and cell not in USUAL_MISSING}
         rest = {k: cell for k, cell in filled.items() if k != self.key}
         alike = [k for k, cell in rest.items() if self.columns[k].may_hold(cell)]
