@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from peerfront.data.columns.schema_guess import guess_schema
 from peerfront.data.problems import FaultyStudy, grouped
-from peerfront.data.read.answers import codes_apart, one_slip
+from peerfront.data.read.answers import codes_apart
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import read_frontier, study_from_table
 from peerfront.data.schema_file import parse_schema, schema_text
 from peerfront.data.study_schema import FieldRule, encode_study
+from peerfront.foundation.typed_values import one_slip
 
 
 def study_with(settings: ReadSettings | None = None, **columns: list[str]):

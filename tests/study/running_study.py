@@ -1,5 +1,6 @@
 """A study that runs for some weeks, with small fits."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -48,6 +49,14 @@ class Running:
         self.folder, self.file = folder / "study", folder / "harbour.csv"
         self.field = CalendarStudy(small_world(), ReturnTimes("lognormal", 6.0, 0.7), FIRST, seeds, valid_days=40.0)
         self.number = 0
+
+    def copied_to(self, folder: Path) -> "Running":
+        """The same study in another place, to be changed there."""
+        copy = Running(folder)
+        shutil.copytree(self.folder, copy.folder)
+        shutil.copy(self.file, copy.file)
+        copy.field, copy.number = self.field, self.number
+        return copy
 
     def day(self, number: int | None = None) -> date:
         return FIRST + timedelta(weeks=self.number if number is None else number)

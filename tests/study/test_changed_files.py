@@ -44,11 +44,7 @@ def template(tmp_path_factory) -> Running:
 @pytest.fixture
 def study(template, tmp_path, monkeypatch) -> Running:
     quick_fits(monkeypatch)
-    copy = Running(tmp_path)
-    shutil.copytree(template.folder, copy.folder)
-    shutil.copy(template.file, copy.file)
-    copy.field, copy.number = template.field, template.number
-    return copy
+    return template.copied_to(tmp_path)
 
 
 def with_entries(study: Running, entries: list[dict[str, Any]]) -> StudyFolder:

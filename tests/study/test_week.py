@@ -36,11 +36,7 @@ def template(tmp_path_factory) -> Running:
 def study(template, tmp_path, monkeypatch) -> Running:
     """A copy of it, in its fourth week."""
     quick_fits(monkeypatch)
-    copy = Running(tmp_path)
-    shutil.copytree(template.folder, copy.folder)
-    shutil.copy(template.file, copy.file)
-    copy.field, copy.number = template.field, template.number
-    return copy
+    return template.copied_to(tmp_path)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ from peerfront.foundation.messages import Lines, Message, Remedy, Severity, firs
 ERROR = Severity.ERROR
 WARNING = Severity.WARNING
 _MOST_LISTED = 10  # faults that an error message lists
-_FEW, _EXAMPLES = 4, 2  # the same fault so often is listed each time; more often, so many times
+_FEW, _EXAMPLES = 4, 2  # up to 4 rows with the same fault are listed in full; of more, the first 2
 _MOST_ROWS = 8  # other rows that it lists for each
 
 

@@ -21,7 +21,7 @@ from peerfront.data.read.fixed_layouts import list_app, list_rdsat
 from peerfront.data.read.links import Links, link_coupons, link_recruiters
 from peerfront.data.read.listing import Listing, guess_columns, list_table, of_people, texts
 from peerfront.data.read.other_rows import meant
-from peerfront.data.read.plausibility import doubts
+from peerfront.data.read.plausibility import half_read
 from peerfront.data.read.read_settings import APP, AUTO, RDSAT, RECRUITER, Columns, ReadSettings
 from peerfront.data.read.recognition import layout_in, recognised
 from peerfront.data.read.shaping import Shaped, shape
@@ -170,7 +170,7 @@ def _checked(listing: Listing) -> Study:
     network_size = _network_sizes(listing)
     problems = [*listing.problems, *links.problems, *_circles(listing, trees), *dates.problems]
     problems += [*_too_many_recruits(listing, links), *_unclear_marks(listing)]
-    problems += doubts(listing, links, problems)
+    problems += half_read(listing, links, problems)
     stop_on(problems, listing.source, listing.place, strict=settings.strict)
     return Study(
         source=listing.source,

@@ -20,7 +20,7 @@ Span = tuple[int, int, int, int]
 _TITLES = 10  # rows looked at below a title
 _SAMPLE = 200  # rows that show what a column holds
 _FEW = 3  # rows that show nothing
-_RARE = 50  # one value in so many may be a total or a note
+_RARE = 50  # one value in 50 may be a total or a note
 _SAME_ROWS = 0.9  # share of its neighbour's rows that a part of a table fills
 
 

@@ -156,3 +156,12 @@ def means_not_known(different: Iterable[str]) -> set[str]:
     meant |= {"-"} if any(word.startswith("+") for word in words) else set()
     meant |= {"nr"} if not words.isdisjoint({"r", "reactive", "reactivo"}) else set()
     return {text for text, word in plain.items() if word in _NOT_KNOWN and word not in meant}
+
+
+def one_slip(typed: str, meant: str) -> bool:
+    """Tell whether a text becomes another one by a single slip: a letter too many, too few, wrong, or two swapped."""
+    if typed == meant or abs(len(typed) - len(meant)) > 1:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
+    a, b = typed[start:], meant[start:]
+    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])

@@ -15,7 +15,7 @@ from peerfront.data.problems import Problem
 from peerfront.data.read.listing import Listing, Texts, each
 from peerfront.data.read.read_settings import CALENDAR_ROLES
 from peerfront.foundation.messages import Message, first_of, note
-from peerfront.foundation.typed_values import means_not_known, read_numbers, rough_number, unified
+from peerfront.foundation.typed_values import means_not_known, one_slip, read_numbers, rough_number, unified
 
 MOST_KNOWN = 100_000
 """People whom one person can know; more is a typing error."""
@@ -27,7 +27,7 @@ _FEWEST_OTHERS = 8  # people with other numbers, without whom nothing stands apa
 _FEW, _GAP = 6, 3  # the highest of a few categories in numbers, and how far behind it 7, 8 and 9 stand apart
 _NOT_FEW = 5  # people with the highest of the other numbers
 _MANY_SIZES = 30  # people among whom network sizes go beyond 6
-_TIMES = 3.0  # a code more than so many times the next number stands apart
+_TIMES = 3.0  # a code stands apart if it is more than 3 times the next number
 _OFTEN, _RARELY = 10, 2  # people with an answer that others may have mistyped, and people with the mistyped one
 _SHORTEST, _MOST_ANSWERS = 4, 60  # letters of an answer, and answers of a column, among which typing errors are sought
 _SHOWN = 3
@@ -251,12 +251,3 @@ def _stands_apart(code: float, has: int, others: NDArray[np.float64], n: NDArray
         return True
     ahead = int(n[others >= top - 0.1 * span].sum())
     return (has > 1 and gap >= 0.5 * span) or (has > max(2, ahead) and gap >= 0.1 * span)
-
-
-def one_slip(typed: str, meant: str) -> bool:
-    """Tell whether a text becomes another one by a single slip: a letter too many, too few, wrong, or two swapped."""
-    if typed == meant or abs(len(typed) - len(meant)) > 1:
-        return False
-    start = next((i for i, (a, b) in enumerate(zip(typed, meant, strict=False)) if a != b), min(len(typed), len(meant)))
-    a, b = typed[start:], meant[start:]
-    return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])

@@ -17,8 +17,8 @@ import pandas as pd
 
 from peerfront.data.problems import Problem, Proposal, at
 from peerfront.data.read.coupon_codes import code_shape
-from peerfront.data.read.listing import Texts
-from peerfront.data.read.near_codes import folded, without_accents
+from peerfront.data.read.listing import Texts, plain
+from peerfront.data.read.near_codes import folded
 from peerfront.foundation.messages import Message, first_of, note
 from peerfront.foundation.text_tables import TextTable
 from peerfront.foundation.typed_values import plain_signs
@@ -148,7 +148,9 @@ class CellsApart:
     problems: tuple[Problem, ...]
 
 
-def codes_apart(table: TextTable, columns: Sequence[str], own: Iterable[str], ids: Sequence[str]) -> CellsApart | None:
+def coupons_apart(
+    table: TextTable, columns: Sequence[str], own: Iterable[str], ids: Sequence[str]
+) -> CellsApart | None:
     """Put the coupons of a cell side by side, in columns `name_1`, `name_2`, ...; None if every cell holds one."""
     frame = table.frame
     cells = {name: frame[name].tolist() for name in columns}
@@ -187,6 +189,7 @@ def _best_way(cells: Sequence[str], came: set[str]) -> _Way | None:
     """The way in which most of the codes are found that people came with; None if none finds more than whole cells."""
 
     def found(way: _Way) -> int:
+        """How many of the codes that people came with are found in this way."""
         return len(alone | {folded(code) for cell in several for code in way.codes(cell, came)} & came)
 
     several = [cell for cell in cells if _CUTS[-1].search(cell) or range_of(cell) is not None]
@@ -303,4 +306,4 @@ def first_and_last(
 
 def _words(name: str) -> set[str]:
     apart = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
-    return set(re.findall(r"[^\W\d_]+", without_accents(apart).casefold()))
+    return set(re.findall(r"[^\W\d_]+", plain(apart).casefold()))

@@ -34,7 +34,7 @@ from peerfront.foundation.typed_values import read_numbers
 EPOCH = calendar_date(1970, 1, 1)
 FEW_MISSING = 0.2
 """Share of missing dates up to which each is reported, and dates decide which coupons are open."""
-_DATES, _LOOKED_AT = 0.6, 200  # share of dates, of the first so many values, in a column of dates
+_DATES, _LOOKED_AT = 0.6, 200  # a column holds dates if 60% of its first 200 values are dates
 _EARLY = 0.1  # share of people who came before their recruiter
 _LONGEST_STUDY = 1_000.0  # days between the first and the last quarter of the people
 _LONG_AFTER = 180.0  # days without anybody before a last date that may be a typing error

@@ -7,11 +7,11 @@ look-alikes of other scripts, initials, words in another order, and one typing e
 """
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from peerfront.foundation.typed_values import plain_signs
+from peerfront.data.read.listing import plain
+from peerfront.foundation.typed_values import one_slip, plain_signs
 
 _BEFORE = re.compile(
     r"(?:coupons?|cup[oó]n(?:es)?|vouchers?|code|c[oó]digo|number|num|nr|no|n[°º])[\s.:#]+(?=\S*\d)|#\s*(?=\S)",
@@ -36,15 +36,9 @@ def folded(code: str) -> str:
     return _POINT_ZERO.sub("", re.sub(r"\s", "", text).casefold())
 
 
-def without_accents(text: str) -> str:
-    """A text without accents."""
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
-
-
 def folded_name(name: str) -> str:
     """A name or id without blanks, case, accents and full stops."""
-    return re.sub(r"\.(?!\d)", "", without_accents(folded(name)))
+    return re.sub(r"\.(?!\d)", "", plain(folded(name)))
 
 
 def copied(code: str) -> str:
@@ -58,7 +52,7 @@ def look_alike(code: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return re.findall(r"\w+", without_accents(plain_signs(name)).casefold())
+    return re.findall(r"\w+", plain(plain_signs(name)).casefold())
 
 
 def same_codes(wanted: Iterable[str], among: Iterable[str], fold: Callable[[str], str] = folded) -> dict[str, str]:
@@ -130,7 +124,7 @@ def _near(
             tiers.append([each for each in by_form.get(fold(code), ()) if fold(code) and fits(code, each)])
         if typed is not None and len(typed(code)) >= _SHORTEST:
             likely = dict.fromkeys(each for form in _one_less(typed(code)) for each in typos.get(form, ()))
-            tiers.append([each for each in likely if _one_slip(typed(code), typed(each))])
+            tiers.append([each for each in likely if one_slip(typed(code), typed(each))])
         if any(tiers):
             near[code] = next(tier for tier in tiers if tier)
     return near
@@ -140,17 +134,6 @@ def _one_less(text: str) -> Iterator[str]:
     """The text, and the text without one of its signs."""
     yield text
     yield from {text[:n] + text[n + 1 :] for n in range(len(text))}
-
-
-def _one_slip(first: str, second: str) -> bool:
-    """Tell whether one sign is different, missing or too many, or two neighbours changed places."""
-    if abs(len(first) - len(second)) > 1 or first == second:
-        return False
-    start = next(
-        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
-    )
-    a, b = first[start:], second[start:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def _abbreviates(first: str, second: str) -> bool:

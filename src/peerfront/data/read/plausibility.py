@@ -23,11 +23,12 @@ _UNKNOWN = 0.1  # share of recruits whose recruiter may be unknown
 _SEEDS = 0.5  # share of people who may be seeds though nothing marks them
 _MISSPELT = 0.3  # share of them that look misspelt if that is the cause
 _LOST = 0.5  # share of dates that may be unreadable
-_FEWEST, _PEOPLE = 3, 30  # unknown recruiters, and people among whom so many seeds are odd
+_FEWEST = 3  # people or dates; fewer are no reason to refuse a file
+_PEOPLE = 30  # a smaller study may have any number of seeds
 _MOST_CAUSES = 3
 
 
-def doubts(listing: Listing, links: Links, problems: Sequence[Problem]) -> list[Problem]:
+def half_read(listing: Listing, links: Links, problems: Sequence[Problem]) -> list[Problem]:
     """Find what cannot be right of the study as a whole, with likely causes."""
     kinds = Counter(problem.kind for problem in problems)
     recruit = ~links.seed
@@ -68,7 +69,7 @@ def _come_late(listing: Listing, seeds: NDArray[np.bool_], recruit: NDArray[np.b
 def _of_codes(
     listing: Listing, links: Links, orphan: NDArray[np.bool_], problems: Sequence[Problem]
 ) -> Iterator[Message]:
-    """Why coupons of recruits are unknown: the likeliest first."""
+    """Likely causes of coupons that nobody was given, the likeliest first."""
     offered = sum(problem.kind == "not-issued" and problem.proposal is not None for problem in problems)
     if offered > _MISSPELT * orphan.sum():
         yield note("causes.misspelt", n=offered, mend=Remedies((Remedy("mend", True),)))
@@ -95,7 +96,7 @@ def _of_codes(
 
 
 def _of_seeds(listing: Listing, links: Links, seeds: NDArray[np.bool_]) -> Iterator[Message]:
-    """Why there are so many seeds."""
+    """Likely causes of too many seeds."""
     column, n = _holding(listing, {folded_name(id) for id in listing.ids} - {""}, of=seeds)
     if n >= _FEWEST:
         yield note("causes.recruiter_column", column=column, n=n, remedy=_map("recruiter", column))
@@ -109,7 +110,7 @@ def _of_seeds(listing: Listing, links: Links, seeds: NDArray[np.bool_]) -> Itera
 
 
 def _of_dates(problems: Sequence[Problem]) -> Iterator[Message]:
-    """Why dates are unreadable."""
+    """Likely causes of unreadable dates."""
     offered = sum(problem.kind == "bad-date" and problem.proposal is not None for problem in problems)
     if offered:
         yield note("causes.misspelt_dates", n=offered, mend=Remedies((Remedy("mend", True),)))

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from peerfront.data.problems import Problem, at
-from peerfront.data.read.code_cells import codes_apart, first_and_last
+from peerfront.data.read.code_cells import coupons_apart, first_and_last
 from peerfront.data.read.listing import VOCABULARY, guess_columns, looks_like_issued, named_like, without_missing
 from peerfront.data.read.other_rows import only_people
 from peerfront.data.read.program_exports import Preset, find_boxes, merge_boxes, own_columns, preset_of, without_groups
@@ -138,7 +138,7 @@ def _with_codes_apart(shaped: Shaped, source: str) -> Shaped:
     if not issued:
         return shaped
     ids = frame[columns["id"][0]].tolist() if "id" in columns else [""] * len(frame)
-    apart = codes_apart(dataclasses.replace(shaped.table, frame=frame), issued, own, ids)
+    apart = coupons_apart(dataclasses.replace(shaped.table, frame=frame), issued, own, ids)
     if apart is None:
         return shaped
     kept = {key: names for key, names in shaped.named.items() if not set(issued) & set(names)}
