@@ -46,6 +46,10 @@ class Typed:
     """The study's file; "" without one."""
 
 
+def _english_number(value: float, digits: int) -> str:
+    return f"{value:,.{digits}f}"
+
+
 @dataclass(frozen=True)
 class Speaker:
     """The language of sentences, and the medium in which they are read."""
@@ -58,6 +62,8 @@ class Speaker:
     """Labels of the fields on a page, by setting; columns of a study's file have `role_` before their name."""
     typed: Typed | None = None
     """The command in a terminal."""
+    number: Callable[[float, int], str] = _english_number
+    """A number with so many decimals, for a page that writes numbers in its language."""
 
 
 @cache
