@@ -41,7 +41,12 @@ def templates(*context_processors: str, filters: Iterable[str] = ()) -> list[dic
                     "django.contrib.messages.context_processors.messages",
                     *context_processors,
                 ],
-                "builtins": ["django.templatetags.i18n", "django.templatetags.static", *filters],
+                "builtins": [
+                    "django.templatetags.i18n",
+                    "django.templatetags.static",
+                    "peerfront.web.pages.icons",
+                    *filters,
+                ],
             },
         }
     ]

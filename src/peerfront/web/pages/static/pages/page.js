@@ -50,3 +50,8 @@ document.querySelectorAll("[data-refresh]").forEach((part) => {
 // Field pages: a scanner types over what stands in the box; a form that was kept while logging in is sent at once.
 document.querySelectorAll("input[data-select]").forEach((box) => box.select());
 document.querySelectorAll("form[data-send-at-once]").forEach((form) => form.requestSubmit());
+
+// The header: the current page's name in sight, an open menu closed by Escape or a tap beside it.
+document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+document.addEventListener("click", (event) => document.querySelectorAll(".top details[open]").forEach((menu) => menu.contains(event.target) || (menu.open = false)));
+document.addEventListener("keydown", (event) => event.key === "Escape" && document.querySelectorAll(".top details[open]").forEach((menu) => (menu.open = false)));
