@@ -15,10 +15,10 @@ LOOK = ROOT / "src/peerfront/web/pages/look"
 STATIC = ROOT / "src/peerfront/web/pages/static/pages"
 PACKAGES = ("bootstrap@5.3.8", "sass@1.108.2", "rtlcss@4.3.0", "clean-css-cli@5.6.3", "@tabler/icons@3.51.0")
 ICONS = (
-    "alert-triangle", "arrow-back-up", "arrow-right", "calendar", "camera", "cash", "chart-line", "check", "chevron-right",
-    "circle-check", "clipboard-list", "clock", "columns", "download", "edit", "eye", "file-report", "file-spreadsheet",
-    "file-upload", "home", "info-circle", "key", "language", "list-check", "lock", "login", "logout", "map-pin", "phone",
-    "plus", "printer", "qrcode", "refresh", "scan", "search", "settings", "shield-check", "ticket", "tool", "trash",
+    "alert-triangle", "arrow-back-up", "arrow-right", "calendar", "camera", "cash", "chart-line", "check",
+    "chevron-right", "circle-check", "clipboard-list", "clock", "columns", "download", "edit", "eye", "file-report",
+    "file-spreadsheet", "file-upload", "home", "info-circle", "key", "language", "list-check", "lock", "login", "logout", "map-pin",
+    "phone", "plus", "printer", "qrcode", "refresh", "scan", "search", "settings", "shield-check", "ticket", "tool", "trash",
     "tree", "user", "user-plus", "users", "wifi-off", "x",
 )  # fmt: skip
 
