@@ -14,19 +14,18 @@ ROOT = Path(__file__).parents[1]
 LOOK = ROOT / "src/peerfront/web/pages/look"
 STATIC = ROOT / "src/peerfront/web/pages/static/pages"
 PACKAGES = ("bootstrap@5.3.8", "sass@1.108.2", "rtlcss@4.3.0", "clean-css-cli@5.6.3", "@tabler/icons@3.51.0")
-ICONS = (
-    "alert-triangle", "arrow-back-up", "arrow-right", "calendar", "camera", "cash", "chart-line", "check",
-    "chevron-right", "circle-check", "clipboard-list", "clock", "columns", "download", "edit", "eye", "file-report",
-    "file-spreadsheet", "file-upload", "home", "info-circle", "key", "language", "list-check", "lock", "login", "logout", "map-pin",
-    "phone", "plus", "printer", "qrcode", "refresh", "scan", "search", "settings", "shield-check", "ticket", "tool", "trash",
-    "tree", "user", "user-plus", "users", "wifi-off", "x",
-)  # fmt: skip
 
 
 def checksum() -> str:
     """Of everything the style is made from."""
     sources = b"".join(path.name.encode() + path.read_bytes() for path in sorted(LOOK.glob("*.scss")))
     return hashlib.sha256(sources + " ".join(PACKAGES).encode()).hexdigest()[:16]
+
+
+def icons() -> list[str]:
+    """Those that templates show: `{% icon "printer" %}`."""
+    pages = (path.read_text(encoding="utf-8") for path in LOOK.parents[1].rglob("*.html"))
+    return sorted({name for page in pages for name in re.findall(r'{% icon "([^"]+)" %}', page)})
 
 
 def main() -> None:
@@ -46,11 +45,11 @@ def main() -> None:
             (STATIC / f"LICENSE-{kept}.txt").write_bytes((modules / package / "LICENSE").read_bytes())
 
 
-def _sprite(icons: Path) -> str:
+def _sprite(shapes_of: Path) -> str:
     """One file of symbols; a page shows one by its name."""
     symbols = []
-    for name in ICONS:
-        lines = (icons / f"{name}.svg").read_text(encoding="utf-8")
+    for name in icons():
+        lines = (shapes_of / f"{name}.svg").read_text(encoding="utf-8")
         shapes = [
             shape for shape in re.findall(r"<(?:path|circle|rect|line)[^>]*/>", lines) if 'stroke="none"' not in shape
         ]
