@@ -89,7 +89,7 @@ def _do(wish: Any, site: str | None = "north", role: str = "coordinator") -> Any
     from peerfront.web.live.rules.deciding import Accepted
     from peerfront.web.live.rules.requests import Request
 
-    answered = answer(Request(next(_keys), Member("bench", Role(role), None), site, None, wish))
+    answered = answer(Request(next(_keys), Member("bench", (Role(role),), None), site, None, wish))
     assert isinstance(answered, Accepted), answered
     return answered.events[0].fact
 
@@ -137,7 +137,7 @@ def _study(people: int, valid_days: int, coupons: int) -> None:
     read_at = timezone.now()
     today = today_of(row.settings, read_at)
     proposal = make_plan(row, today, 1, 0.1, lambda share, step: None)
-    plan = propose(proposal, Member("bench", Role.COORDINATOR, None), next(_keys), read_at)
+    plan = propose(proposal, Member("bench", (Role.COORDINATOR,), None), next(_keys), read_at)
     _do(ApprovePlan(plan), None)
 
 

@@ -59,7 +59,7 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
     number = iter(range(10**9))
 
     def do(role: Role, wish: Any, site: str | None = "north") -> Any:
-        answered = answer(Request(f"fill-{next(number)}", Member("fill", role, None), site, None, wish))
+        answered = answer(Request(f"fill-{next(number)}", Member("fill", (role,), None), site, None, wish))
         assert isinstance(answered, Accepted), answered
         return answered.events[0].fact
 
@@ -78,7 +78,7 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
     for name in names:
         user = User.objects.create(username=name, password=hashed.password)
         role = Role.CASHIER if name.startswith("cash") else Role.INTERVIEWER
-        StoredMember.objects.create(user=user, role=role.value, site_id="north")
+        StoredMember.objects.create(user=user, roles=role.value, site_id="north")
     seeds = [f"seed{n}" for n in range(-(-n_coupons // 10))]
     for seed in seeds:
         do(Role.COORDINATOR, AddSeed(seed))

@@ -11,7 +11,7 @@ from small_live import SmallStudy
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.rules.actions import Role, roles_text
 
 PASSWORD = "correct horse battery staple"
 BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
@@ -46,14 +46,15 @@ class LiveStudy(SmallStudy):
     def now(self, _) -> None:
         pass
 
-    def user(self, role: Role, site: str | None = None, name: str | None = None) -> User:
-        """Somebody of a role, for one site or for all; made once."""
-        name = name or f"{role.value}-{site or 'all'}"
+    def user(self, role: Role | tuple[Role, ...], site: str | None = None, name: str | None = None) -> User:
+        """Somebody of a role (or several), for one site or for all; made once."""
+        roles = (role,) if isinstance(role, Role) else role
+        name = name or f"{'-'.join(roles)}-{site or 'all'}"
         user = User.objects.filter(username=name).first() or User.objects.create_user(name, password=PASSWORD)
-        models.Member.objects.update_or_create(user=user, defaults={"role": role.value, "site_id": site})
+        models.Member.objects.update_or_create(user=user, defaults={"roles": roles_text(roles), "site_id": site})
         return user
 
-    def client(self, role: Role, site: str | None = None) -> Client:
+    def client(self, role: Role | tuple[Role, ...], site: str | None = None) -> Client:
         """A client that is logged in; with a role for all sites it works at the first one."""
         client = Client(raise_request_exception=True)
         client.force_login(self.user(role, site), backend=BACKEND)

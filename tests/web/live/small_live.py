@@ -64,7 +64,7 @@ class SmallStudy:
         if role is None:
             role = role_for(wish.action)
         key = key or f"request-{next(self.keys)}"
-        return Request(key, Member(f"the {role}", role, own_site), site, device_time, wish)
+        return Request(key, Member(f"the {role}", (role,), own_site), site, device_time, wish)
 
     def ask(self, wish: Wish, **how) -> Answer:
         return self.journal.answer(self.request(wish, **how), self.now, self.draw)

@@ -165,7 +165,7 @@ def test_clerks_at_once_redeem_pay_and_issue_once() -> None:
     study.days(1)
     seed_codes = [DatabaseRecords().person(seed).code for seed in ("s0", "s1")]
     now, answers, faults, number = study.now, [], [], itertools.count()
-    cashier = Member("cash", Role.CASHIER, None)
+    cashier = Member("cash", (Role.CASHIER,), None)
 
     def work(clerk: Member) -> None:
         luck = random.Random(clerk.name)
@@ -184,7 +184,7 @@ def test_clerks_at_once_redeem_pay_and_issue_once() -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work, args=(Member(f"c{n}", Role.INTERVIEWER, None),)) for n in range(8)]
+    threads = [threading.Thread(target=work, args=(Member(f"c{n}", (Role.INTERVIEWER,), None),)) for n in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,7 +235,7 @@ def test_a_failure_in_the_middle_leaves_nothing() -> None:
     def broken(_: Accepted) -> None:
         raise OSError("the disk is full")
 
-    member = Member("x", Role.COORDINATOR, None)
+    member = Member("x", (Role.COORDINATOR,), None)
     request = Request("k", member, "north", None, AddSeed("dora"))
     with pytest.raises(OSError, match="disk is full"):
         answer(request, MONDAY + timedelta(days=3), alongside=broken)

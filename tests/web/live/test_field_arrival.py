@@ -210,7 +210,7 @@ def test_pages_of_the_field_before_the_study_begins() -> None:
     from django.test import Client
 
     user = User.objects.create_user("ida", password="x" * 20)
-    models.Member.objects.create(user=user, role=Role.INTERVIEWER.value)
+    models.Member.objects.create(user=user, roles=Role.INTERVIEWER.value)
     client = Client()
     client.force_login(user, backend=BACKEND)
     assert "The study has not begun" in words_of(client.get("/arrive/"))

@@ -59,7 +59,7 @@ def test_the_form_sent_again_after_the_server_died_between_enrolment_and_answers
     (code,) = study.coupons(1)
     client = study.client(Role.INTERVIEWER, "north")
     form = _enrolment(client, code)
-    member = Member("interviewer-north", Role.INTERVIEWER, "north")
+    member = Member("interviewer-north", (Role.INTERVIEWER,), "north")
     half = answer(Request(form["key"], member, "north", None, EnrolPerson(code, form["person"])))
     assert isinstance(half, Accepted)
     done = client.post(f"/enrol/?code={code}", {**form.fields, **ANSWERED})

@@ -93,7 +93,7 @@ def test_before_the_study_begins_the_manager_is_told_what_to_do_first() -> None:
     clients = {}
     for role in (Role.MANAGER, Role.INTERVIEWER):
         user = User.objects.create_user(role.value, password="x" * 20)
-        models.Member.objects.create(user=user, role=role.value)
+        models.Member.objects.create(user=user, roles=role.value)
         clients[role] = Client()
         clients[role].force_login(user, backend=BACKEND)
     assert "What to do first" in words_of(clients[Role.MANAGER].get("/"))
@@ -108,10 +108,10 @@ def test_without_sites_the_next_step_is_a_site(one_database) -> None:
     from peerfront.web.live.rules.actions import Member
     from peerfront.web.live.rules.requests import BeginStudy, Request
 
-    boss = Member("boss", Role.MANAGER, None)
+    boss = Member("boss", (Role.MANAGER,), None)
     answer(Request("begin", boss, None, None, BeginStudy(SmallStudy().state.study().settings, PREFIX)))
     user = User.objects.create_user("boss", password="x" * 20)
-    models.Member.objects.create(user=user, role=Role.MANAGER.value)
+    models.Member.objects.create(user=user, roles=Role.MANAGER.value)
     client = Client()
     client.force_login(user, backend=BACKEND)
     words = words_of(client.get("/"))

@@ -16,9 +16,9 @@ def test_every_page_is_in_the_table_of_access() -> None:
 @pytest.mark.usefixtures("one_database")
 def test_pages_of_the_table_need_a_role() -> None:
     assert not may_open("board", None)
-    assert not may_open("no such page", Member("ana", Role.MANAGER, None))
+    assert not may_open("no such page", Member("ana", (Role.MANAGER,), None))
     assert may_open("login", None)
-    assert all(any(may_open(page, Member("ana", role, None)) for role in Role) for page in PAGES)
+    assert all(any(may_open(page, Member("ana", (role,), None)) for role in Role) for page in PAGES)
 
 
 @pytest.mark.usefixtures("one_database")

@@ -648,17 +648,17 @@ WISHES = [
 @pytest.mark.parametrize("wish", WISHES, ids=lambda wish: wish.action.value)
 @pytest.mark.parametrize("role", Role)
 def test_every_request_is_held_to_the_table_of_roles(study, wish, role) -> None:
-    request = Request("key", Member("x", role, None), "north", None, wish)
+    request = Request("key", Member("x", (role,), None), "north", None, wish)
     refused = decide(study.state, request, study.now)
     allowed = is_allowed(wish.action, role, own_site=True)
     assert (isinstance(refused, Refused) and refused.reason is Reason.ROLE) == (not allowed)
-    here = Request("key", Member("x", role, "south"), "north", None, wish)
+    here = Request("key", Member("x", (role,), "south"), "north", None, wish)
     if allowed and not is_allowed(wish.action, role, own_site=False) and wish.action is not Action.BEGIN_STUDY:
         assert decide(study.state, here, study.now).reason in (Reason.SITE, Reason.WHOLE_STUDY)
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    manager = Member("m", Role.MANAGER, None)
+    manager = Member("m", (Role.MANAGER,), None)
     for bad in (
         replace(SETTINGS, budget=-1),
         replace(SETTINGS, cap=0),

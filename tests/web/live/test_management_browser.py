@@ -103,7 +103,7 @@ def test_from_the_first_link_to_somebody_who_works(chromium) -> None:
         other.context.close()
         context.close()
     member = Member.objects.get(user__username="ines")
-    assert (member.role, member.site_id) == ("interviewer", "south")
+    assert (member.roles, member.site_id) == ("interviewer", "south")
 
 
 def _barriers_without_scripts(page) -> bool:

@@ -52,7 +52,7 @@ def notes() -> list[str]:
 def _add(manager, **entries):
     page = manager.get("/users/add/")
     return manager.post(
-        "/users/add/", {"key": key_of(page), "role": "interviewer", "site": "north", **entries}, follow=True
+        "/users/add/", {"key": key_of(page), "roles": "interviewer", "site": "north", **entries}, follow=True
     )
 
 
@@ -81,7 +81,7 @@ def link_in_none(page) -> bool:
 
 def test_a_form_sent_twice_adds_one_user_and_one_link(manager) -> None:
     page = manager.get("/users/add/")
-    entries = {"key": key_of(page), "name": "ines", "role": "cashier", "site": ""}
+    entries = {"key": key_of(page), "name": "ines", "roles": "cashier", "site": ""}
     link = link_in(manager.post("/users/add/", entries, follow=True))
     again = manager.post("/users/add/", entries, follow=True)
     assert again.status_code == 200
@@ -153,7 +153,7 @@ def test_a_new_link_ends_the_old_password_and_sessions(study, manager) -> None:
 
 def test_roles_are_changed_and_hold_at_once(study, manager) -> None:
     user, client = study.user(Role.INTERVIEWER, "north"), study.client(Role.INTERVIEWER, "north")
-    _do(manager, user, "role", role="cashier", site="south")
+    _do(manager, user, "role", roles="cashier", site="south")
     assert client.get("/arrive/").status_code == 403
     assert client.get("/pay/").status_code == 200
     assert "cashier" in notes()[-1]
@@ -162,19 +162,19 @@ def test_roles_are_changed_and_hold_at_once(study, manager) -> None:
 def test_nobody_changes_their_own_role_or_stops_themselves(study, manager) -> None:
     own = study.user(Role.MANAGER)
     for what in ("stop", "role"):
-        entries = {"do": what, "key": f"own-{what}", "role": "cashier", "site": ""}
+        entries = {"do": what, "key": f"own-{what}", "roles": "cashier", "site": ""}
         page = manager.post(f"/users/{own.pk}/", entries, follow=True)
-        assert "Nobody changes their own role" in page.content.decode()
+        assert "Nobody changes their own roles" in page.content.decode()
     own.refresh_from_db()
     assert own.is_active
-    assert own.member.role == "manager"
+    assert own.member.roles == "manager"
 
 
 def test_a_manager_of_one_site_does_not_count_as_one_of_the_study(study, manager) -> None:
     """The last one who manages the whole study stays, also if somebody manages a site."""
     study.user(Role.MANAGER, "north")
     second = study.user(Role.MANAGER, name="second")
-    models.Member.objects.filter(user__username="manager-all").update(role="analyst")
+    models.Member.objects.filter(user__username="manager-all").update(roles="analyst")
     client = Client()
     client.force_login(second, backend=BACKEND)
     other = User.objects.get(username="manager-north")

@@ -29,10 +29,10 @@ def test_two_managers_add_the_same_name_at_once() -> None:
     study = FieldStudy()
     first, second = study.client(Role.MANAGER), Client()
     second.force_login(study.user(Role.MANAGER, name="other"), backend=BACKEND)
-    entries = {"role": "cashier", "site": "north"}
+    entries = {"roles": "cashier", "site": "north"}
     answers = at_once(
         lambda: first.post("/users/add/", entries | {"name": "bea", "key": "first"}),
-        lambda: second.post("/users/add/", {"name": "Bea", "key": "second", "role": "interviewer", "site": "south"}),
+        lambda: second.post("/users/add/", {"name": "Bea", "key": "second", "roles": "interviewer", "site": "south"}),
     )
     assert sorted(answer.status_code for answer in answers) == [200, 302]
     (refused,) = (answer for answer in answers if answer.status_code == 200)
@@ -42,7 +42,7 @@ def test_two_managers_add_the_same_name_at_once() -> None:
     assert Event.objects.filter(request_key__in=("first", "second")).count() == 1, "nothing is noted that was not done"
     (member,) = Member.objects.filter(user__username__iexact="bea")
     expected = ("cashier", "north") if answers[0].status_code == 302 else ("interviewer", "south")
-    assert (member.role, member.site_id) == expected, "nobody's role was replaced"
+    assert (member.roles, member.site_id) == expected, "nobody's role was replaced"
 
 
 @pytest.mark.usefixtures("one_database", "checked_too_early")
@@ -62,7 +62,7 @@ def test_a_manager_who_chooses_a_name_that_was_taken_meanwhile_is_told() -> None
 def test_the_same_form_sent_again_is_not_refused() -> None:
     study = FieldStudy()
     manager = study.client(Role.MANAGER)
-    entries = {"name": "bea", "key": "once", "role": "cashier", "site": "north"}
+    entries = {"name": "bea", "key": "once", "roles": "cashier", "site": "north"}
     first, again = (manager.post("/users/add/", entries) for _ in range(2))
     assert first["Location"] == again["Location"]
     assert re.fullmatch(r"/users/\d+/", first["Location"])

@@ -60,7 +60,7 @@ def test_choosing_a_site_keeps_the_coupon_of_the_page() -> None:
 def test_only_those_who_work_at_a_site_are_asked_where() -> None:
     study = FieldStudy()
     asked = {role: "Working at" in words_of(study.client(role).get("/")) for role in Role}
-    assert asked == {role: role not in (Role.ANALYST, Role.MANAGER) for role in Role}
+    assert asked == {role: role not in (Role.ANALYST, Role.MANAGER, Role.INVESTIGATOR) for role in Role}
 
 
 def test_figures_of_the_first_page_lead_to_what_they_count() -> None:

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed, roles_allowed
+from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed, roles_allowed, roles_from, roles_text
 from peerfront.web.live.rules.requests import NOTED, NoteAction, Wish
 
 OWN, ANY = "own", "any"
@@ -25,8 +25,10 @@ EXPECTED: dict[Role, dict[str, str]] = {
     },
     Role.MANAGER: dict.fromkeys(
         ("see_audit", "begin_study", "change_settings", "add_site", "manage_users",
-         "back_up", "restore", "import_study"), OWN,
+         "back_up", "restore", "import_study", "see_users"), OWN,
     ) | {"see_progress": ANY},
+    Role.INVESTIGATOR: dict.fromkeys(("see_plan", "see_progress", "see_estimates"), ANY)
+    | dict.fromkeys(("see_people", "see_audit", "see_users"), OWN),
 }  # fmt: skip
 
 
@@ -77,8 +79,26 @@ def test_who_pays_neither_enrols_nor_plans_and_nobody_exports_contacts() -> None
 
 
 def test_a_role_is_for_one_site_or_all() -> None:
-    assert Member("ana", Role.INTERVIEWER, "north").covers("north")
-    assert not Member("ana", Role.INTERVIEWER, "north").covers("south")
-    assert not Member("ana", Role.COORDINATOR, "north").covers(None), "the study as a whole"
-    assert Member("ana", Role.COORDINATOR, None).covers("south")
-    assert Member("ana", Role.COORDINATOR, None).covers(None)
+    assert Member("ana", (Role.INTERVIEWER,), "north").covers("north")
+    assert not Member("ana", (Role.INTERVIEWER,), "north").covers("south")
+    assert not Member("ana", (Role.COORDINATOR,), "north").covers(None), "the study as a whole"
+    assert Member("ana", (Role.COORDINATOR,), None).covers("south")
+    assert Member("ana", (Role.COORDINATOR,), None).covers(None)
+
+
+def test_several_roles_may_what_any_of_them_may_and_the_event_names_that_one() -> None:
+    for number in range(1, len(Role) + 1):
+        for roles in itertools.combinations(Role, number):
+            member = Member("ana", roles, None)
+            for action, own_site in itertools.product(Action, (True, False)):
+                allowed = [role for role in roles if is_allowed(action, role, own_site=own_site)]
+                assert member.may(action, own_site=own_site) == bool(allowed)
+                if own_site:
+                    assert member.role_for(action) == (allowed or roles)[0]
+            assert roles_from(roles_text(set(roles))) == roles
+
+
+def test_an_investigator_changes_nothing() -> None:
+    seen = {action for action in Action if is_allowed(action, Role.INVESTIGATOR, own_site=True)}
+    assert all(action.value.startswith("see_") and action in NOTED for action in seen)
+    assert Action.SEE_CONTACT not in seen

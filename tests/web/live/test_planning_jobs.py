@@ -434,7 +434,7 @@ def test_who_got_coupons_or_withdrew_while_the_plan_was_made_is_left_out_of_it()
     study.issue("ben", plan_for_one=PlanForOne("model-1", 1, 2, "", 1.0, "came later"))
     study.do(WithdrawPerson("cleo", True, "asked to"))
     lines = tuple(PlannedCoupons(name, 1, "", 1.0, "as the plan says") for name in ("ben", "cleo", "dora"))
-    member = Member(coordinator, Role.COORDINATOR, None)
+    member = Member(coordinator, (Role.COORDINATOR,), None)
     number = propose(ProposePlan("model-1", 1, lines), member, "k", read_at)
     assert [line.person for line in DatabaseRecords().plan_lines(number)] == ["dora"]
 

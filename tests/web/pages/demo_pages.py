@@ -27,6 +27,7 @@ def demo_pages() -> dict[str, list[str]]:
             f"/plan/{plan}/approve/", f"/plan/{plan}/change/",
         ],
         "analyst": ["/", "/estimates/", "/export/"],
+        "investigator": ["/", "/users/"],
         "manager": [
             "/", "/audit/", "/audit/verify/", "/users/", "/users/add/", "/settings/", "/sites/", "/import/",
             "/back-ups/", "/password/", f"/users/{User.objects.get(username='cashier').pk}/",

@@ -51,7 +51,7 @@ from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
 from peerfront.web.live.records.database import columns_of, insertion
 from peerfront.web.live.records.recording import event_columns, last_event
-from peerfront.web.live.rules.actions import Action, Role
+from peerfront.web.live.rules.actions import Action, roles_from, roles_text
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
@@ -183,7 +183,7 @@ def _staff() -> Iterator[dict[str, Any]]:
             "password": user.password,
             "active": user.is_active,
             "last_login": user.last_login.isoformat() if user.last_login else None,
-            "role": member.role if member else None,
+            "role": member.roles if member else None,
             "site": member.site_id if member else None,
         }
 
@@ -267,7 +267,7 @@ def _restore_staff(backup: BackupFile) -> int:
             last_login=datetime.fromisoformat(row["last_login"]) if row["last_login"] else None,
         )
         if row["role"] is not None:
-            models.Member.objects.create(user=user, role=Role(row["role"]).value, site_id=row["site"])
+            models.Member.objects.create(user=user, roles=roles_text(roles_from(row["role"])), site_id=row["site"])
     return number
 
 

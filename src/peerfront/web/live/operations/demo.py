@@ -129,7 +129,7 @@ class History:
     def ask(self, wish: Wish, role: Role, site: str | None, at: datetime) -> Answer:
         whose = site if role is Role.INTERVIEWER else None
         name = f"interviewer-{site}" if role is Role.INTERVIEWER else role.value
-        request = Request(f"demo-{next(self.numbers)}", Member(name, role, whose), site, at, wish)
+        request = Request(f"demo-{next(self.numbers)}", Member(name, (role,), whose), site, at, wish)
         return self.journal.answer(request, at)
 
     def seed(self, who: _Somebody, at: datetime) -> None:
@@ -291,12 +291,13 @@ class History:
 
 
 USERS = (
-    Member("interviewer-north", Role.INTERVIEWER, "north"),
-    Member("interviewer-harbour", Role.INTERVIEWER, "harbour"),
-    Member("cashier", Role.CASHIER, None),
-    Member("coordinator", Role.COORDINATOR, None),
-    Member("analyst", Role.ANALYST, None),
-    Member("manager", Role.MANAGER, None),
+    Member("interviewer-north", (Role.INTERVIEWER,), "north"),
+    Member("interviewer-harbour", (Role.INTERVIEWER,), "harbour"),
+    Member("cashier", (Role.CASHIER,), None),
+    Member("coordinator", (Role.COORDINATOR,), None),
+    Member("analyst", (Role.ANALYST,), None),
+    Member("manager", (Role.MANAGER,), None),
+    Member("investigator", (Role.INVESTIGATOR,), None),
 )
 
 
@@ -318,17 +319,19 @@ def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
     opening: list[Wish] = [
         requests.BeginStudy(settings, new_prefix()),
         *(requests.AddSite(site, name) for site, name in SITES.items()),
-        *(staff_note("added", each.name, each.role, each.site) for each in USERS),
+        *(staff_note("added", each.name, each.roles, each.site) for each in USERS),
     ]
     for number, wish in enumerate(opening):
-        journal.answer(Request(f"demo-opening-{number}", Member(CONSOLE, Role.MANAGER, None), None, None, wish), first)
+        journal.answer(
+            Request(f"demo-opening-{number}", Member(CONSOLE, (Role.MANAGER,), None), None, None, wish), first
+        )
     history = History(journal, first, now)
     history.play()
     load(journal.links)
     for person, contact in history.contacts.items():
         write_contact(person, contact)
     for login in logins:
-        user = write_member(login.member.name, login.member.role, login.member.site)
+        user = write_member(login.member.name, login.member.roles, login.member.site)
         user.set_password(login.password)
         user.save()
     return logins

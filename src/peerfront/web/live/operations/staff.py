@@ -1,6 +1,6 @@
 """Begin a study and manage its users: add, change or stop them; every change is an event."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -19,7 +19,7 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import note
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.actions import Action, Member, Role
+from peerfront.web.live.rules.actions import Action, Member, Role, roles_text
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, NoteAction, Request, Wish
@@ -50,7 +50,7 @@ def answer_here(
 
     `ending` is added to the request's key, and `alongside` is as in `recording.answer`.
     """
-    request = Request(uuid4().hex + ending, Member(CONSOLE, role, None), None, None, wish)
+    request = Request(uuid4().hex + ending, Member(CONSOLE, (role,), None), None, None, wish)
     return answer(request, now, alongside=alongside)
 
 
@@ -98,16 +98,16 @@ def user_of_link(number: str, token: str) -> User | None:
 LONGEST_USER_NAME = 60
 
 
-def staff_note(what: str, user: str, role: Role | str, site: str | None) -> NoteAction:
-    """The note of a change of a user, with role and site afterwards."""
-    details = (("done", what), ("role", str(role)), ("site", site or ""))
+def staff_note(what: str, user: str, roles: Collection[Role], site: str | None) -> NoteAction:
+    """The note of a change of a user, with roles and site afterwards."""
+    details = (("done", what), ("role", roles_text(roles)), ("site", site or ""))
     return NoteAction(Action.MANAGE_USERS, user, details)
 
 
 def member_note(what: str, user: User) -> NoteAction:
-    """The note of a change that affects neither role nor site."""
-    member = models.Member.objects.filter(user=user).first()
-    return staff_note(what, user.username, member.role if member else "", member.site_id if member else None)
+    """The note of a change that affects neither roles nor site."""
+    stored = models.Member.objects.filter(user=user).first()
+    return staff_note(what, user.username, *((stored.member.roles, stored.site_id) if stored else ((), None)))
 
 
 def bad_user_name(name: str) -> bool:
@@ -145,13 +145,13 @@ def named_user(name: str) -> User:
 
 def managers() -> int:
     """How many people can manage the whole study."""
-    return models.Member.objects.filter(role=Role.MANAGER, site=None, user__is_active=True).count()
+    return models.Member.objects.filter(roles__contains=Role.MANAGER.value, site=None, user__is_active=True).count()
 
 
-def write_member(name: str, role: Role, site: str | None) -> User:
+def write_member(name: str, roles: Collection[Role], site: str | None) -> User:
     """Create or change a user; call it in the transaction in which the change is noted."""
     user, _ = User.objects.get_or_create(username=name)
-    models.Member.objects.update_or_create(user=user, defaults={"role": role.value, "site_id": site})
+    models.Member.objects.update_or_create(user=user, defaults={"roles": roles_text(roles), "site_id": site})
     return user
 
 
@@ -161,8 +161,8 @@ def begin_with_manager(settings: Settings, sites: Mapping[str, str], name: str) 
         raise SettingError("live_staff.bad_name", name=name, most=LONGEST_USER_NAME)
     with transaction.atomic():
         begin(settings, sites)
-        ask_here(staff_note("added", name, Role.MANAGER, None))
-        return write_member(name, Role.MANAGER, None)
+        ask_here(staff_note("added", name, (Role.MANAGER,), None))
+        return write_member(name, (Role.MANAGER,), None)
 
 
 def noted(request: Request, change: Callable[[], None], now: datetime | None = None) -> Answer:

@@ -31,7 +31,7 @@ from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, tod
 from peerfront.web.live.records.database import DatabaseRecords, one_at_a_time
 from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
+from peerfront.web.live.rules.actions import Action, Member, Role
 from peerfront.words.stored_text import as_data, from_data
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ def ask_for_plan(asked_by: str, *, if_still: Callable[[], bool] | None = None) -
     `if_still` is called under the lock, and says whether the job is still wanted.
     """
     member = member_named(asked_by)
-    if member is None or not is_allowed(Action.PROPOSE_PLAN, member.role, own_site=member.covers(None)):
+    if member is None or not member.may(Action.PROPOSE_PLAN, own_site=member.covers(None)):
         raise NotAllowed("live_planning.may_not_propose", name=asked_by)
     return _start(asked_by, if_still=if_still)
 
@@ -147,9 +147,9 @@ def settle(now: datetime | None = None) -> None:
 def member_named(name: str) -> Member | None:
     """The member with this user name; the nightly plan acts as a coordinator of the whole study."""
     if name == NIGHTLY:
-        return Member(NIGHTLY, Role.COORDINATOR, None)
-    stored = StoredMember.objects.filter(user__username=name, user__is_active=True).first()
-    return None if stored is None else Member(name, Role(stored.role), stored.site_id)
+        return Member(NIGHTLY, (Role.COORDINATOR,), None)
+    stored = StoredMember.objects.filter(user__username=name, user__is_active=True).select_related("user").first()
+    return None if stored is None else stored.member
 
 
 def start_worker(job: PlanningJob) -> None:

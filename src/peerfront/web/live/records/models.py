@@ -14,8 +14,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from peerfront.web.live.rules import records
-from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.rules import actions, records
 
 NAME = 40  # characters of an identifier
 CODE = 40
@@ -217,11 +216,17 @@ class Event(models.Model):
 
 
 class Member(models.Model):
-    """The role of a user in the study, for one site or (None) for all."""
+    """The roles of a user in the study, for one site or (None) for all."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="member")
-    role = models.CharField(max_length=20, choices=[(role.value, role.value) for role in Role])
+    roles = models.CharField(max_length=200)
+    """With commas between them (`rules.actions.roles_text`)."""
     site = models.ForeignKey(Site, models.PROTECT, null=True, blank=True)
+
+    @property
+    def member(self) -> actions.Member:
+        """The member as the rules know it."""
+        return actions.Member(self.user.get_username(), actions.roles_from(self.roles), self.site_id)
 
 
 class Contact(models.Model):

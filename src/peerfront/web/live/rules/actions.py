@@ -10,18 +10,20 @@ access to pages and the terms of the audit are derived from it. To add an action
   the event or of the noted action.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """The roles of staff in a study."""
+    """The roles of staff in a study; somebody may have several, and may then do what any of them may."""
 
     INTERVIEWER = "interviewer"
     CASHIER = "cashier"
     COORDINATOR = "coordinator"
     ANALYST = "analyst"
     MANAGER = "manager"
+    INVESTIGATOR = "investigator"
 
 
 class Scope(StrEnum):
@@ -56,7 +58,8 @@ class Declaration:
 _FIELD = (Role.INTERVIEWER, Role.COORDINATOR)
 _COORDINATOR = (Role.COORDINATOR,)
 _MANAGER = (Role.MANAGER,)
-_PLANNERS = (Role.COORDINATOR, Role.ANALYST)
+_READERS = (Role.COORDINATOR, Role.ANALYST, Role.INVESTIGATOR)
+_OVERSEERS = (Role.MANAGER, Role.INVESTIGATOR)
 
 
 class Action(StrEnum):
@@ -99,17 +102,18 @@ class Action(StrEnum):
     STOP_PLAN = Declaration("stop_plan", Scope.STUDY, anywhere=_COORDINATOR, pages="stop_plan")
     # The study itself.
     SEE_BOARD = Declaration("see_board", Scope.PERSON, _FIELD, pages="board coupon")
-    SEE_PLAN = Declaration("see_plan", Scope.PERSON, anywhere=_PLANNERS, pages="plan plan_number plan_sheet plan_job")
-    SEE_PROGRESS = Declaration("see_progress", Scope.PERSON, anywhere=(*_PLANNERS, Role.MANAGER), pages="progress")
-    SEE_PEOPLE = Declaration("see_people", Scope.PERSON, (*_FIELD, Role.ANALYST), pages="people person tree")
-    SEE_ESTIMATES = Declaration("see_estimates", Scope.PERSON, anywhere=_PLANNERS, pages="estimates")
+    SEE_PLAN = Declaration("see_plan", Scope.PERSON, anywhere=_READERS, pages="plan plan_number plan_sheet plan_job")
+    SEE_PROGRESS = Declaration("see_progress", Scope.PERSON, anywhere=(*_READERS, Role.MANAGER), pages="progress")
+    SEE_PEOPLE = Declaration("see_people", Scope.PERSON, (Role.INTERVIEWER, *_READERS), pages="people person tree")
+    SEE_ESTIMATES = Declaration("see_estimates", Scope.PERSON, anywhere=_READERS, pages="estimates")
     EXPORT = Declaration("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
+    SEE_AUDIT = Declaration("see_audit", Scope.STUDY, _OVERSEERS, pages="audit verify")
+    SEE_USERS = Declaration("see_users", Scope.STUDY, _OVERSEERS, pages="users")
     # What the manager does.
-    SEE_AUDIT = Declaration("see_audit", Scope.STUDY, _MANAGER, pages="audit verify")
     BEGIN_STUDY = Declaration("begin_study", Scope.STUDY, _MANAGER)
     CHANGE_SETTINGS = Declaration("change_settings", Scope.STUDY, _MANAGER, pages="settings")
     ADD_SITE = Declaration("add_site", Scope.STUDY, _MANAGER, pages="sites")
-    MANAGE_USERS = Declaration("manage_users", Scope.STUDY, _MANAGER, pages="users add_user user")
+    MANAGE_USERS = Declaration("manage_users", Scope.STUDY, _MANAGER, pages="add_user user")
     BACK_UP = Declaration("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
     RESTORE = Declaration("restore", Scope.STUDY, _MANAGER)
     IMPORT_STUDY = Declaration("import_study", Scope.STUDY, _MANAGER, pages="import_study")
@@ -120,13 +124,21 @@ class Member:
     """A member of the study's staff, as established by the login."""
 
     name: str
-    role: Role
+    roles: tuple[Role, ...]
     site: str | None
-    """The site of the role; None for all sites."""
+    """The site of the roles; None for all sites."""
 
     def covers(self, site: str | None) -> bool:
-        """Whether the role covers a site, or (None) the whole study."""
+        """Whether the roles cover a site, or (None) the whole study."""
         return self.site is None or self.site == site
+
+    def may(self, action: Action, *, own_site: bool) -> bool:
+        """Whether one of the roles may do this, at the site of the roles or at another."""
+        return any(is_allowed(action, role, own_site=own_site) for role in self.roles)
+
+    def role_for(self, action: Action) -> Role:
+        """The role under which somebody does this: the first that may; the first of all if none may."""
+        return next((role for role in self.roles if is_allowed(action, role, own_site=True)), self.roles[0])
 
 
 def is_allowed(action: Action, role: Role, *, own_site: bool) -> bool:
@@ -137,3 +149,13 @@ def is_allowed(action: Action, role: Role, *, own_site: bool) -> bool:
 def roles_allowed(action: Action) -> tuple[Role, ...]:
     """List the roles that may do this at their own site, to be named in a refusal."""
     return tuple(role for role in Role if is_allowed(action, role, own_site=True))
+
+
+def roles_text(roles: Collection[Role]) -> str:
+    """Roles as they are stored and noted, in the order of the declaration."""
+    return ", ".join(role.value for role in Role if role in roles)
+
+
+def roles_from(text: str) -> tuple[Role, ...]:
+    """Read roles as they are stored."""
+    return tuple(map(Role, text.split(", ")))

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 
 from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
-from peerfront.web.live.rules.actions import Action, Scope, is_allowed, roles_allowed
+from peerfront.web.live.rules.actions import Action, Scope, roles_allowed, roles_text
 from peerfront.web.live.rules.chain import (
     FIRST,
     Link,
@@ -90,7 +90,8 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     study, member = records.study(), request.member
     at_a_site = request.wish.action.declared.scope is not Scope.STUDY and is_identifier(request.site or "")
     site = request.site if at_a_site else None
-    stamp = Stamp(member.name, member.role, site, _storable(request.device_time), now, request.key, digest_of(request))
+    role, digest = member.role_for(request.wish.action), digest_of(request)
+    stamp = Stamp(member.name, role, site, _storable(request.device_time), now, request.key, digest)
     try:
         _check_request(records, study, request, now)
         facts = _facts(records, study, request, now, draw_code)
@@ -152,19 +153,19 @@ def _check_request(records: Records, study: StudyRow | None, request: Request, n
     """Refuse requests beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     scope = action.declared.scope
-    if not is_allowed(action, member.role, own_site=True):
-        allowed = ", ".join(role.value for role in roles_allowed(action))
-        raise Refuse(Reason.ROLE, role=member.role.value, action=action.value, allowed=allowed)
+    if not member.may(action, own_site=True):
+        allowed = roles_text(roles_allowed(action))
+        raise Refuse(Reason.ROLE, role=roles_text(member.roles), action=action.value, allowed=allowed)
     if action is Action.BEGIN_STUDY and study is not None:
         raise Refuse(Reason.BEGUN)
     if action is not Action.BEGIN_STUDY and study is None:
         raise Refuse(Reason.NOT_BEGUN)
     if scope is Scope.STUDY:
-        if not is_allowed(action, member.role, own_site=member.covers(None)):
+        if not member.may(action, own_site=member.covers(None)):
             raise Refuse(Reason.WHOLE_STUDY, own_site=member.site)
     elif request.site is not None:
         check_identifier("site", request.site)
-        if not is_allowed(action, member.role, own_site=member.covers(request.site)):
+        if not member.may(action, own_site=member.covers(request.site)):
             raise Refuse(Reason.SITE, site=request.site, own_site=member.site)
         if records.site(request.site) is None:
             raise Refuse(Reason.NO_SITE, site=request.site)

@@ -7,7 +7,6 @@ from datetime import date, datetime
 from typing import Any, TypeVar, get_type_hints
 from zoneinfo import ZoneInfo
 
-from peerfront.web.live.rules.actions import is_allowed
 from peerfront.web.live.rules.codes import (
     LENGTH,
     PREFIX_LENGTH,
@@ -54,7 +53,7 @@ class Situation:
     def check_site(self, site: str) -> None:
         """Refuse what belongs to another site, if the role does not cover it."""
         member = self.request.member
-        if not is_allowed(self.request.wish.action, member.role, own_site=member.covers(site)):
+        if not member.may(self.request.wish.action, own_site=member.covers(site)):
             raise Refuse(Reason.SITE, site=self.site_name(site), own_site=self.site_name(member.site or ""))
 
     def reachable_person(self, person: str, *, withdrawn_too: bool = False) -> PersonRow:

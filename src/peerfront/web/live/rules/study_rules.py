@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from peerfront.web.live.rules import events, requests
-from peerfront.web.live.rules.actions import is_allowed
 from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.codes import is_prefix
 from peerfront.web.live.rules.coupon_rules import check_planned
@@ -72,7 +71,7 @@ def note_action(situation: Situation, wish: requests.NoteAction) -> tuple[Fact, 
     declared, member = wish.noted.declared, situation.request.member
     if declared.about_person:
         situation.reachable_person(wish.subject, withdrawn_too=declared.after_withdrawal)
-    elif situation.request.site is None and not is_allowed(wish.noted, member.role, own_site=member.covers(None)):
+    elif situation.request.site is None and not member.may(wish.noted, own_site=member.covers(None)):
         raise Refuse(Reason.WHOLE_STUDY, own_site=member.site)
     return (events.ActionNoted(wish.noted, wish.subject, wish.details),)
 

@@ -13,7 +13,6 @@ from peerfront.web.live.planning.kept_models import live_folder
 from peerfront.web.live.records.database import DatabaseRecords, waiting
 from peerfront.web.live.records.models import Coupon, Decision, Event, Person, Plan, Site
 from peerfront.web.live.records.models import Member as StoredMember
-from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_board import EXPIRING, in_state
@@ -32,18 +31,18 @@ def home(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"has_sites": has_sites, "is_ready": study is not None and has_sites}
     if study is not None and has_sites:
         site = member.site or at_work.work_site
-        match member.role:
-            case Role.INTERVIEWER:
-                context |= _interviewer(study, site)
-            case Role.CASHIER:
-                owed = OwedPayments(study.settings, site)
-                context |= {"owed": owed.newest(MOST_LISTED), "n_owed": owed.count(), "look_up": LookUpForm()}
-            case Role.COORDINATOR:
-                context |= _coordinator(study, member.site) | _interviewer(study, site)
-            case Role.MANAGER if member.covers(None):
-                never = StoredMember.objects.filter(user__is_active=True, user__last_login__isnull=True).count()
-                context |= {"never_logged_in": never, "backups": listed(live_folder())}
+        if may_open("arrive", member):
+            context |= _interviewer(study, site)
+        if may_open("pay", member):
+            owed = OwedPayments(study.settings, site)
+            context |= {"owed": owed.newest(MOST_LISTED), "n_owed": owed.count(), "look_up": LookUpForm()}
+        if may_open("add_seed", member):
+            context |= _coordinator(study, member.site)
+        if may_open("backups", member):
+            never = StoredMember.objects.filter(user__is_active=True, user__last_login__isnull=True).count()
+            context |= {"never_logged_in": never, "backups": listed(live_folder())}
     context["may_open"] = {page for page in PAGES if may_open(page, member)}
+    context["at_counter"] = not context["may_open"].isdisjoint(("arrive", "pay"))
     return render(request, "screens/home.html", context)
 
 

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
-from peerfront.web.live.rules.actions import Action, Member, is_allowed
+from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.codes import foreign_code, plain_characters
 from peerfront.web.live.rules.records import CouponRow, PersonRow, StudyRow
 from peerfront.web.live.screens.staff_requests import AtWork, StudyNotBegun, may_open
@@ -95,13 +95,13 @@ def like_code(search: str) -> Q:
 def may(request: HttpRequest, action: Action, site: str | None) -> bool:
     """Whether the person who asks may do something at a site."""
     member = cast(AtWork, request).member
-    return is_allowed(action, member.role, own_site=member.covers(site))
+    return member.may(action, own_site=member.covers(site))
 
 
 def only_site(request: HttpRequest, action: Action) -> str | None:
     """The one site that somebody may see; None for all sites."""
     member = cast(AtWork, request).member
-    return None if is_allowed(action, member.role, own_site=False) else member.site
+    return None if member.may(action, own_site=False) else member.site
 
 
 def sites_in_sight(request: HttpRequest, action: Action) -> dict[str, str]:

@@ -27,7 +27,7 @@ from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Event, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.actions import Action, Member, Role, Scope, is_allowed, roles_allowed
+from peerfront.web.live.rules.actions import Action, Member, Scope, roles_allowed
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request, Wish
 from peerfront.web.live.screens.logins import entries_of, login_again
@@ -72,7 +72,7 @@ def may_open(page: str, member: Member | None) -> bool:
     if not isinstance(needed, Action):
         return True
     own_site = needed.declared.scope is not Scope.STUDY or member.covers(None)
-    return is_allowed(needed, member.role, own_site=own_site)
+    return member.may(needed, own_site=own_site)
 
 
 class AccessMiddleware:
@@ -128,7 +128,7 @@ def member_of(request: HttpRequest) -> Member | None:
     stored: StoredMember | None = getattr(user, "member", None)
     if not user.is_authenticated or not user.is_active or stored is None:
         return None
-    return Member(user.get_username(), Role(stored.role), stored.site_id)
+    return stored.member
 
 
 class _StudyZone(tzinfo):

@@ -1,6 +1,6 @@
-"""Users: add people, change their roles, stop them, send one-time links; and everybody's own password."""
+"""Users: list and add people, change their roles, stop them, send one-time links; and everybody's own password."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, cast
 from uuid import uuid4
@@ -39,7 +39,7 @@ from peerfront.web.live.rules.actions import Member, Role
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.page_words import refusal_words, term
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, may_open
 
 ROLE_HELP = {
     Role.INTERVIEWER: _("enrols people, records answers, hands out coupons"),
@@ -47,6 +47,7 @@ ROLE_HELP = {
     Role.COORDINATOR: _("approves plans, adds seeds, decides about coupons; can do all that interviewers do"),
     Role.ANALYST: _("sees progress and estimates, exports without contact details"),
     Role.MANAGER: _("users, sites, settings, back-ups, audit"),
+    Role.INVESTIGATOR: _("sees plans, people, progress, estimates, audit and users; changes nothing"),
 }
 _LINK = "one_time_link"
 
@@ -56,9 +57,11 @@ class _LastManager(Exception):
 
 
 class RoleForm(RequestForm):
-    """The role of a user, at one site or at all."""
+    """The roles of a user, at one site or at all."""
 
-    role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect)
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"), help_text=_("One or several."), widget=forms.CheckboxSelectMultiple
+    )
     site = forms.ChoiceField(
         label=_("Site"), required=False, help_text=_("People with a role for one site see that site only.")
     )
@@ -66,13 +69,13 @@ class RoleForm(RequestForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         roles = [(role.value, f"{term(role.value)}: {ROLE_HELP[role]}") for role in Role]
-        cast(forms.ChoiceField, self.fields["role"]).choices = roles
+        cast(forms.ChoiceField, self.fields["roles"]).choices = roles
         sites = [("", gettext("All sites")), *Site.objects.values_list("site", "name")]
         cast(forms.ChoiceField, self.fields["site"]).choices = sites
 
     @property
-    def role_and_site(self) -> tuple[Role, str | None]:
-        return Role(self.cleaned_data["role"]), self.cleaned_data["site"] or None
+    def roles_and_site(self) -> tuple[tuple[Role, ...], str | None]:
+        return tuple(map(Role, self.cleaned_data["roles"])), self.cleaned_data["site"] or None
 
 
 def _check_user_name(name: str) -> None:
@@ -81,7 +84,7 @@ def _check_user_name(name: str) -> None:
 
 
 class NewUserForm(RoleForm):
-    """The name and role of a new user."""
+    """The name and roles of a new user."""
 
     name = forms.CharField(
         label=_("Name for logging in"),
@@ -90,7 +93,7 @@ class NewUserForm(RoleForm):
         widget=forms.TextInput(attrs={"autocapitalize": "none"}),
         validators=[_check_user_name],
     )
-    field_order = ("name", "role", "site")
+    field_order = ("name", "roles", "site")
 
     def clean(self) -> dict[str, Any]:
         """A name is taken unless this very form took it, sent a second time."""
@@ -109,7 +112,8 @@ def name_taken() -> str:
 def users(request: HttpRequest) -> HttpResponse:
     """List all users, also those who can no longer log in."""
     people = User.objects.select_related("member", "member__site").order_by("-is_active", "username")
-    return render(request, "screens/management/users.html", {"people": people})
+    context = {"people": people, "manages": may_open("user", cast(AtWork, request).member)}
+    return render(request, "screens/management/users.html", context)
 
 
 def add_user(request: HttpRequest) -> HttpResponse:
@@ -117,10 +121,10 @@ def add_user(request: HttpRequest) -> HttpResponse:
     form = NewUserForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        name, (role, site) = form.cleaned_data["name"], form.role_and_site
-        note = staff_note("added", name, role, site)
+        name, (roles, site) = form.cleaned_data["name"], form.roles_and_site
+        note = staff_note("added", name, roles, site)
         try:
-            answered = form.ask(request, note, alongside=lambda _: _add(name, role, site))
+            answered = form.ask(request, note, alongside=lambda _: _add(name, roles, site))
         except NameTaken:
             form.add_error("name", name_taken())
         else:
@@ -137,9 +141,10 @@ def add_user(request: HttpRequest) -> HttpResponse:
 def user(request: HttpRequest, number: int) -> HttpResponse:
     """One user: change the role, make a new link, stop or let in again."""
     person = get_object_or_404(User.objects.select_related("member", "member__site"), pk=number)
-    member = StoredMember.objects.filter(user=person).first()
+    stored = StoredMember.objects.filter(user=person).first()
     own = person.get_username() == cast(AtWork, request).member.name
-    form = RoleForm(request.POST or None, initial={"role": member.role, "site": member.site_id} if member else {})
+    initial = {"roles": stored.member.roles, "site": stored.site_id} if stored else {}
+    form = RoleForm(request.POST or None, initial=initial)
     page = {"person": person, "own": own, "form": form, "only_key": RequestForm()}
     if request.method != "POST":
         link = request.session.pop(_LINK, None)
@@ -147,7 +152,7 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
         return render(request, "screens/management/user.html", page | {"link": own_link})
     what = request.POST.get("do", "")
     if own:  # not even a link: it would end this very session, and nobody would see it
-        messages.error(request, gettext("Nobody changes their own role. Ask another manager."))
+        messages.error(request, gettext("Nobody changes their own roles. Ask another manager."))
         return redirect("user", number)
     small = RequestForm(request.POST)
     if (what == "role" and not form.is_valid()) or not small.is_valid():
@@ -168,9 +173,9 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
     change: Callable[[], object]
     match what:
         case "role":
-            role, site = form.role_and_site
-            note, done = staff_note("role changed", person.username, role, site), gettext("The role is changed.")
-            change = partial(write_member, person.username, role, site)
+            roles, site = form.roles_and_site
+            note, done = staff_note("role changed", person.username, roles, site), gettext("The roles are changed.")
+            change = partial(write_member, person.username, roles, site)
         case "link":
             note, done = member_note("new link", person), gettext("The old password works no more. Pass the link on.")
             change = partial(_keep_link, request, person)
@@ -194,10 +199,10 @@ def _changed(request: HttpRequest, person: User, what: str, form: RoleForm, smal
     return answered
 
 
-def _add(name: str, role: Role, site: str | None) -> None:
+def _add(name: str, roles: Collection[Role], site: str | None) -> None:
     """Write somebody new; another manager may have used the name since the form was checked."""
     refuse_taken(name)
-    write_member(name, role, site)
+    write_member(name, roles, site)
 
 
 def _let_in(person: User, is_active: bool) -> None:
@@ -242,15 +247,15 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
     user = user_of_link(number, token)
     if user is None:
         return render(request, "screens/management/link_ended.html", status=410)
-    member = StoredMember.objects.filter(user=user).first()
-    chooses_name = user.last_login is None and member is not None and member.role == Role.MANAGER
+    stored = StoredMember.objects.filter(user=user).first()
+    chooses_name = user.last_login is None and stored is not None and Role.MANAGER in stored.member.roles
     kind = _NameAndPasswords if chooses_name else SetPasswordForm
     initial = {"user_name": user.username} if chooses_name else {}
     form = kind(user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            if chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
-                _rename(user, name, None if member is None else member.site_id)
+            if stored and chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
+                _rename(user, name, stored.member)
         except NameTaken:
             form.add_error("user_name", name_taken())
         else:
@@ -263,15 +268,14 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
     return render(request, "screens/management/first_login.html", context)
 
 
-def _rename(user: User, name: str, site: str | None) -> None:
+def _rename(user: User, name: str, by: Member) -> None:
     def change() -> None:
         refuse_taken(name, besides=user)
         user.username = name
         user.save(update_fields=["username"])
 
-    by = Member(user.username, Role.MANAGER, site)
-    note = staff_note(f"renamed to {name}", user.username, Role.MANAGER, site)
-    noted(Request(uuid4().hex, by, site, None, note), change)
+    note = staff_note(f"renamed to {name}", by.name, by.roles, by.site)
+    noted(Request(uuid4().hex, by, by.site, None, note), change)
 
 
 class Password(PasswordChangeView):
