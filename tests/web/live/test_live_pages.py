@@ -1,6 +1,7 @@
 """Pages of the live study: log in in a real browser, and who may open which page."""
 
 import pytest
+from django.test import Client
 from django.urls import get_resolver
 from live_client import PASSWORD, LiveStudy, served
 
@@ -33,3 +34,10 @@ def test_somebody_logs_in_with_a_browser(chromium) -> None:
         page.get_by_role("button", name="Log in").click()
         assert "interviewer" in page.locator("header").inner_text()
         page.context.close()
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_style_is_small_on_the_way() -> None:
+    sent = Client().get("/static/pages/style.css", headers={"accept-encoding": "gzip"})
+    assert sent["Content-Encoding"] == "gzip"
+    assert len(b"".join(sent)) < 20_000
