@@ -1,10 +1,10 @@
 """Collect every sentence of the pages into the catalogues of translations, and compile them.
 
 python docs/update_translations.py          # adds new sentences to each django.po, drops unused ones, writes django.mo
-python docs/update_translations.py --check  # changes nothing; exit code 1 if a catalogue misses a sentence
+python docs/update_translations.py --check  # changes nothing; exit code 1 if a catalogue is wrong or not complete
 
-A new language: make its folder (src/peerfront/words/locale/fr/LC_MESSAGES), name it in words/language.py, run this, and
-translate the entries of its django.po, which any editor of translations opens.
+Languages that a machine made (MACHINE_MADE in words/language.py) may lack sentences. How much each has is written into
+docs/how-to/translate.md, which also says how to add a language.
 """
 
 import argparse
@@ -19,8 +19,11 @@ import polib
 from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
+from peerfront.words.language import MACHINE_MADE, PAGE_LANGUAGES
+
 SOURCE = Path(__file__).parents[1] / "src" / "peerfront"
 LOCALE = SOURCE / "words" / "locale"
+GUIDE = Path(__file__).parent / "how-to" / "translate.md"
 ROOMS = ("words", "web", "cli")
 KEYWORDS = {
     "_": None,
@@ -159,14 +162,16 @@ def _texts(node: ast.expr) -> set[str]:
 
 
 def missing(catalogue: polib.POFile) -> list[str]:
-    """Sentences that a catalogue does not translate, or whose translation names other values."""
-    entries = {(entry.msgctxt, entry.msgid): entry for entry in catalogue}
+    """Sentences that a catalogue does not translate."""
+    translated = {(entry.msgctxt, entry.msgid) for entry in catalogue if entry.translated()}
+    return [single for context, single, _ in sentences() if (context, single) not in translated]
+
+
+def faulty(catalogue: polib.POFile) -> list[str]:
+    """Sentences whose translation names other values."""
     wrong = []
-    for context, single, plural in sentences():
-        entry = entries.get((context, single))
-        if entry is None or not entry.translated():
-            wrong.append(single)
-            continue
+    for entry in catalogue.translated_entries():
+        single, plural = entry.msgid, entry.msgid_plural
         texts = list(entry.msgstr_plural.values()) if plural else [entry.msgstr]
         if any(_values(text) - _values(single) - _values(plural or "") for text in texts):
             wrong.append(f"{single} (its translation names other values)")
@@ -189,6 +194,7 @@ def update(path: Path) -> polib.POFile:
     before = polib.pofile(str(path)) if path.exists() else polib.POFile()
     kept = {(entry.msgctxt, entry.msgid): entry for entry in before}
     after = polib.POFile(wrapwidth=120)
+    after.header = before.header
     after.metadata = before.metadata or {
         "Language": path.parts[-3],
         "MIME-Version": "1.0",
@@ -196,12 +202,13 @@ def update(path: Path) -> polib.POFile:
         "Content-Transfer-Encoding": "8bit",
         "Plural-Forms": "nplurals=2; plural=(n != 1);",
     }
+    forms = int(after.metadata["Plural-Forms"].partition("nplurals=")[2][0])
     for (context, single, plural), where in sorted(sentences().items(), key=lambda each: (each[1], each[0][1])):
         entry = polib.POEntry(msgctxt=context, msgid=single, occurrences=[(where, "")])
         old = kept.get((context, single))
         if plural:
             entry.msgid_plural = plural
-            entry.msgstr_plural = old.msgstr_plural if old and old.msgstr_plural else {0: "", 1: ""}
+            entry.msgstr_plural = (old and old.msgstr_plural) or dict.fromkeys(range(forms), "")
         elif old:
             entry.msgstr = old.msgstr
         after.append(entry)
@@ -212,17 +219,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing")
     chosen = parser.parse_args()
-    incomplete = False
+    bad, rows = False, []
     for folder in sorted(LOCALE.glob("*/LC_MESSAGES")):
         path = folder / "django.po"
         if not chosen.check:
             catalogue = update(path)
             catalogue.save(str(path))
             catalogue.save_as_mofile(str(path.with_suffix(".mo")))
-        lacking = missing(polib.pofile(str(path)))
-        incomplete = incomplete or bool(lacking)
-        print(f"{folder.parent.name}: {len(sentences())} sentences, {len(lacking)} without a (right) translation")
-    sys.exit(1 if chosen.check and incomplete else 0)
+        code, catalogue = folder.parent.name, polib.pofile(str(path))
+        lacking, wrong, every = missing(catalogue), faulty(catalogue), len(sentences())
+        bad = bad or bool(wrong) or (bool(lacking) and code not in MACHINE_MADE)
+        rows.append(f"| `{code}` | {PAGE_LANGUAGES.get(code, '')} | {1 - len(lacking) / every:.0%} |\n")
+        print(f"{code}: {every} sentences, {len(lacking)} without a translation, {len(wrong)} with other values")
+    if not chosen.check:
+        _write_coverage(rows)
+    sys.exit(1 if chosen.check and bad else 0)
+
+
+def _write_coverage(rows: list[str]) -> None:
+    """Replace the rows of the table of languages."""
+    before, heading, after = GUIDE.read_text("utf-8").partition("| --- | --- | ---: |\n")
+    rest = after.splitlines(keepends=True)
+    while rest and rest[0].startswith("| `"):
+        del rest[0]
+    GUIDE.write_text("".join([before, heading, *rows, *rest]), "utf-8")
 
 
 if __name__ == "__main__":

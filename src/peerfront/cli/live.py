@@ -14,7 +14,7 @@ from peerfront.cli.options import number, text
 from peerfront.cli.screen import show, tell
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Remedy, note
-from peerfront.words.language import LANGUAGES, Text, say
+from peerfront.words.language import PAGE_LANGUAGES, Text, say
 
 T = TypeVar("T", int, str)
 PORT = Annotated[int, number("The port on which the server listens.")]
@@ -75,7 +75,7 @@ def init_command(
     tls: Annotated[
         bool, typer.Option("--tls", help="A proxy in front speaks HTTPS; see the how-to of a site server.")
     ] = False,
-    language: Annotated[str, typer.Option(help="Of pages, until somebody chooses another: en or es.")] = "en",
+    language: Annotated[str, typer.Option(help="Of pages, until somebody chooses another: en, es or ar.")] = "en",
 ) -> None:
     """Begin a study: make its folder and database, and print a one-time link for its manager.
 
@@ -86,8 +86,8 @@ def init_command(
     from peerfront.web.live.operations.opening import new_folder
     from peerfront.web.live.rules.study_settings import Settings
 
-    if language not in LANGUAGES:
-        raise UnknownName(note("live_command.language"), language, LANGUAGES)
+    if language not in PAGE_LANGUAGES:
+        raise UnknownName(note("live_command.language"), language, PAGE_LANGUAGES)
     sites = dict(each.partition("=")[::2] for each in site or ())
     if any(not short or not long for short, long in sites.items()):
         raise SettingError("live_command.site", remedy=Remedy("site", "north=North clinic"))

@@ -24,6 +24,9 @@ from peerfront.foundation.shown import LONGEST_LINE, visible
 LOCALE = Path(__file__).parent / "locale"
 LANGUAGES = {"en": "English", "es": "Español"}
 """Languages with a complete catalogue; a test holds that."""
+MACHINE_MADE = {"ar": "العربية (machine)"}
+"""Translated by a machine and checked by no speaker; for pages alone, and what is missing stays English."""
+PAGE_LANGUAGES = LANGUAGES | MACHINE_MADE
 
 
 class Medium(StrEnum):
@@ -96,12 +99,8 @@ def language_of_the_user() -> str:
     for name in ("PEERFRONT_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         if wanted := os.environ.get(name, ""):
             code = wanted.replace("-", "_").partition("_")[0].partition(".")[0].lower()
-            return code if _has_catalogue(code) else "en"
+            return code if code in LANGUAGES else "en"
     return "en"
-
-
-def _has_catalogue(code: str) -> bool:
-    return code in LANGUAGES or (LOCALE / code / "LC_MESSAGES" / "django.mo").exists()
 
 
 # Sentences --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""Pages of a right-to-left language in a real browser: mirrored, not too wide, codes still from left to right."""
+"""Pages of a right-to-left language in a real browser: mirrored, not too wide, codes still from left to right.
+
+Arabic shows how they look; a made-up language, in which every sentence is translated, what cannot be translated.
+"""
 
 import re
 
@@ -33,10 +36,10 @@ def made_up(demo, tmp_path_factory):
         yield
 
 
-def _page(chromium, address: str, size: str, user: str):
+def _page(chromium, address: str, size: str, user: str, language: str = "ar"):
     width, height = SIZES[size]
     context = chromium.new_context(viewport={"width": width, "height": height})
-    context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": CODE, "url": address}])
+    context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": language, "url": address}])
     if user:
         session = logged_in(user).cookies[settings.SESSION_COOKIE_NAME]
         context.add_cookies([{"name": session.key, "value": session.value, "url": address}])
@@ -47,12 +50,12 @@ def _page(chromium, address: str, size: str, user: str):
 @pytest.mark.parametrize(
     "user", ["", "interviewer-north", "cashier", "coordinator", "analyst", "manager", "investigator"]
 )
-def test_every_page_is_mirrored_and_fits(chromium, made_up, user, size) -> None:
+def test_every_page_is_mirrored_and_fits(chromium, demo, user, size) -> None:
     with served() as address:
         page = _page(chromium, address, size, user)
         for each in demo_pages()[user]:
             page.goto(address + each)
-            assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == [CODE, "rtl"], each
+            assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == ["ar", "rtl"], each
             wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wide <= 0, (each, wide)
             brand, links = (page.locator(f".top {part}").first.bounding_box() for part in (".brand", "nav"))
@@ -68,7 +71,7 @@ def test_nothing_is_left_in_latin_letters(chromium, made_up) -> None:
     typed = _typed()
     with served() as address:
         for user, addresses in demo_pages().items():
-            page = _page(chromium, address, "tablet", user)
+            page = _page(chromium, address, "tablet", user, CODE)
             for each in addresses:
                 page.goto(address + each)
                 texts = set(page.evaluate(TEXTS)) - typed
@@ -83,7 +86,7 @@ def _typed() -> set[str]:
     return {text for each in study.settings.questions for text in (each.text, *each.choices)} | set(reasons)
 
 
-def test_a_code_reads_from_left_to_right_within_a_sentence(chromium, made_up) -> None:
+def test_a_code_reads_from_left_to_right_within_a_sentence(chromium, demo) -> None:
     with served() as address:
         page = _page(chromium, address, "tablet", "interviewer-north")
         page.goto(address + next(each for each in demo_pages()["interviewer-north"] if "enrol" in each))
@@ -104,6 +107,14 @@ def test_a_code_reads_from_left_to_right_within_a_sentence(chromium, made_up) ->
         page.goto(f"{address}/arrive/")
         assert page.locator("input.scan").evaluate("(each) => getComputedStyle(each).direction") == "ltr"
         page.context.close()
+
+
+def test_a_page_says_that_its_language_is_by_a_machine(demo) -> None:
+    told = "Machine translation, not yet checked by a speaker."
+    for language, said in {"ar": True, "es": False, "en": False}.items():
+        page = logged_in("cashier").get("/pay/", headers={"accept-language": language}).content.decode()
+        assert (f'<span lang="en" dir="ltr">{told}</span>' in page) is said
+        assert ("ترجمة آلية لم يراجعها متحدث بعد." in page) is said
 
 
 def test_the_made_up_language_keeps_values() -> None:

@@ -9,12 +9,14 @@ from django.conf import settings
 from django.template import engines
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils import translation
-from update_translations import LOCALE, ROOMS, SOURCE, missing, sentences, update
+from update_translations import LOCALE, ROOMS, SOURCE, faulty, missing, sentences, update
 
 from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.words import messages
+from peerfront.words.language import LANGUAGES, MACHINE_MADE
 
-LANGUAGES = [code for code, _ in settings.LANGUAGES if code != "en"]
+COMPLETE = [code for code in LANGUAGES if code != "en"]
+TRANSLATED = [*COMPLETE, *MACHINE_MADE]
 LOOKED_UP = ("gettext", "gettext_lazy", "gettext_noop", "_")
 
 
@@ -26,35 +28,47 @@ def texts(entry: polib.POEntry) -> list[str]:
     return list(entry.msgstr_plural.values()) if entry.msgid_plural else [entry.msgstr]
 
 
-def test_spanish_is_offered() -> None:
-    assert "es" in LANGUAGES
+def test_every_catalogue_is_offered() -> None:
+    assert set(TRANSLATED) == {"es", "ar"} == {each.name for each in LOCALE.iterdir()}
+    assert [code for code, _ in settings.LANGUAGES] == ["en", *TRANSLATED]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", COMPLETE)
 def test_every_sentence_is_translated(language) -> None:
     assert missing(catalogue(language)) == []
+
+
+def test_what_a_machine_translated_says_so() -> None:
+    for language in MACHINE_MADE:
+        assert catalogue(language).header == "Machine translation, not reviewed by a speaker."
+        assert update(_path(language)).header == catalogue(language).header
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_translations_name_the_same_values(language) -> None:
+    assert faulty(catalogue(language)) == []
     assert {each.msgid for each in catalogue(language)} == {each.msgid for each in update(_path(language))}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TRANSLATED)
 def test_what_is_compiled_is_what_was_written(language) -> None:
     compiled = polib.mofile(str(LOCALE / language / "LC_MESSAGES" / "django.mo"))
     assert {(e.msgctxt, e.msgid): texts(e) for e in compiled} == {
-        (e.msgctxt, e.msgid): texts(e) for e in catalogue(language)
+        (e.msgctxt, e.msgid): texts(e) for e in catalogue(language).translated_entries()
     }
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TRANSLATED)
 def test_translations_keep_markup_and_ends_of_sentences(language) -> None:
-    for entry in catalogue(language):
+    for entry in catalogue(language).translated_entries():
         for text in texts(entry):
             assert sorted(re.findall(r"<[^>]+>", text)) == sorted(re.findall(r"<[^>]+>", entry.msgid)), entry.msgid
-            assert (text[-1] in ".:?!") == (entry.msgid[-1] in ".:?!"), (entry.msgid, text)
+            assert (text[-1] in ".:?!؟") == (entry.msgid[-1] in ".:?!"), (entry.msgid, text)
             blanks = r"^\s*|\s*$"
             assert re.findall(blanks, text) == re.findall(blanks, entry.msgid), entry.msgid
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", TRANSLATED)
 def test_plural_forms_are_those_of_the_language(language) -> None:
     told = catalogue(language)
     forms = int(re.search(r"nplurals=(\d+)", told.metadata["Plural-Forms"])[1])
@@ -65,6 +79,15 @@ def test_spanish_counts_as_spanish_does() -> None:
     with translation.override("es"):
         words = [translation.ngettext("%(number)s coupon", "%(number)s coupons", n) % {"number": n} for n in (0, 1, 2)]
     assert words == ["0 cupones", "1 cupón", "2 cupones"]
+
+
+def test_arabic_has_six_forms() -> None:
+    numbers = (0, 1, 2, 3, 10, 11, 99, 100, 102, 103)
+    with translation.override("ar"):
+        forms = [translation.ngettext("%(number)s event", "%(number)s events", n) % {"number": n} for n in numbers]
+    assert forms == ["لا أحداث", "حدث واحد", "حدثان", "3 أحداث", "10 أحداث", "11 حدثًا", "99 حدثًا"] + [
+        f"{n} حدث" if n < 103 else f"{n} أحداث" for n in (100, 102, 103)
+    ]
 
 
 def _path(language: str):

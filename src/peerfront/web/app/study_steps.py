@@ -17,7 +17,7 @@ from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder, jobs, serving
 from peerfront.words import commands
-from peerfront.words.language import language_of_the_user
+from peerfront.words.language import LANGUAGES, language_of_the_user
 
 FormOfStep = TypeVar("FormOfStep", bound=Form)
 STEPS: tuple[tuple[str, Promise | str], ...] = (
@@ -105,7 +105,8 @@ def nobody_waits() -> bool:
 
 def start(request: HttpRequest, order: Order) -> HttpResponse:
     """Start a job and show its page again; if another job runs, say so."""
-    if not jobs().start(replace(order, language=get_language() or "en"), wait=_SHORT):
+    language = get_language() or "en"
+    if not jobs().start(replace(order, language=language if language in LANGUAGES else "en"), wait=_SHORT):
         messages.error(
             request, _("Something else is still running. Wait until it has ended, or stop it; what you chose is kept.")
         )

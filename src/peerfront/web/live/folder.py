@@ -27,7 +27,7 @@ from peerfront.foundation.errors import DamagedFile, DataFileError, SettingError
 from peerfront.foundation.files import write_text
 from peerfront.foundation.messages import note
 from peerfront.foundation.own_files import own_json
-from peerfront.words.language import LANGUAGES
+from peerfront.words.language import PAGE_LANGUAGES
 
 FOLDER = "PEERFRONT_LIVE_FOLDER"
 """The environment variable that names the folder to the server and its workers."""
@@ -81,8 +81,8 @@ class Serving:
             raise ValueError(note("live_folder.bad_host", host=bad[0], form=HOST_FORM))
         if not isinstance(tls, bool):
             raise ValueError(note("live_folder.tls"))
-        if language not in LANGUAGES:
-            raise ValueError(note("live_folder.language", languages=list(LANGUAGES)))
+        if language not in PAGE_LANGUAGES:
+            raise ValueError(note("live_folder.language", languages=list(PAGE_LANGUAGES)))
         return cls(tuple(hosts), tls, language)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
-from peerfront.words.language import LANGUAGES, LOCALE
+from peerfront.words.language import LOCALE, PAGE_LANGUAGES
 
 PAGES = Path(__file__).parent
 
@@ -39,6 +39,7 @@ def templates(*context_processors: str, filters: Iterable[str] = ()) -> list[dic
                     "django.template.context_processors.request",
                     "django.template.context_processors.i18n",
                     "django.contrib.messages.context_processors.messages",
+                    "peerfront.web.pages.speaking.machine_made",
                     *context_processors,
                 ],
                 "builtins": [
@@ -55,7 +56,7 @@ def templates(*context_processors: str, filters: Iterable[str] = ()) -> list[dic
 def shared(*, static: Path | None = None) -> dict[str, Any]:
     """What both servers set alike; a settings module takes it in with `globals().update`."""
     return {
-        "LANGUAGES": list(LANGUAGES.items()),
+        "LANGUAGES": list(PAGE_LANGUAGES.items()),
         "LANGUAGE_CODE": "en",
         "LOCALE_PATHS": [LOCALE],
         "LANGUAGE_COOKIE_AGE": 365 * 24 * 3600,

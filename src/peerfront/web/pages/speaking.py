@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext, ngettext
 
-from peerfront.words.language import SPEAKER, Medium, Speaker
+from peerfront.words.language import MACHINE_MADE, SPEAKER, Medium, Speaker
 
 
 def page_speaker(fields: Mapping[str, object] | None = None) -> Speaker:
@@ -16,6 +16,11 @@ def page_speaker(fields: Mapping[str, object] | None = None) -> Speaker:
 
 def _number(value: float, digits: int) -> str:
     return str(number_format(round(value, digits), decimal_pos=digits, use_l10n=True, force_grouping=True))
+
+
+def machine_made(request: HttpRequest) -> dict[str, bool]:
+    """Let every page know whether its language is by a machine."""
+    return {"machine_made": get_language() in MACHINE_MADE}
 
 
 class InTheLanguageOfThePage:
