@@ -18,23 +18,19 @@ from peerfront.words.charts import (
     Mark,
     Point,
     Series,
-    Shape,
-    TreePlace,
     day_ticks,
     drawn,
-    named_tree,
-    small_tree,
     ticks,
-    tree_rows,
 )
 from peerfront.words.language import Medium, Speaker, say, speaking
+from peerfront.words.tree_pictures import Shape, TreePlace, as_file, named_tree, small_tree, tree_rows
 
 DAY = date(2026, 3, 2)
 VALUES = st.floats(0, 1e6, allow_subnormal=False)
 
 
 def _parsed(html: str) -> ElementTree.Element:
-    return ElementTree.fromstring(html.replace(" class=number", ' class="number"'))
+    return ElementTree.fromstring(html)
 
 
 def _table(figure: ElementTree.Element) -> list[list[str]]:
@@ -120,6 +116,12 @@ def test_days_on_an_axis_are_few_in_order_and_between_its_ends(days, wanted) -> 
     assert days < 28 * wanted or all(mark.day == 1 for mark in marks)
 
 
+def test_without_values_there_is_an_empty_frame() -> None:
+    for series in ((), (Series("s", ()),), (Series("s", (), Kind.BARS, share=True),)):
+        assert _table(_parsed(drawn(Chart("t", "x", "y", series))))[1:] == []
+    assert _table(_parsed(drawn(Intervals("t", "x", ()))))[1:] == []
+
+
 def test_bars_of_several_series_stand_on_each_other() -> None:
     series = [Series(name, [Point("a", number)], Kind.BARS) for name, number in (("one", 3), ("two", 4))]
     rects = _parsed(drawn(Chart("t", "x", "y", series))).iter("rect")
@@ -156,10 +158,11 @@ def test_trees_are_small_and_their_people_stand_apart() -> None:
             wave[each] = wave[f"p{n}"] + 1
             people.append(TreePlace(wave[each], rows[each], rows[f"p{n}"], name=f"<{each}>\u202e"))
     assert len({(each.wave, each.row) for each in people}) == len(people) == 3001
-    small = small_tree(people, "A & B")
-    assert len(small) < 120_000
-    assert ElementTree.fromstring(small).get("aria-label") == "A & B"
-    named = named_tree(people[:50], "tree")
+    small = small_tree(people)
+    assert len(small) < 40_000
+    assert ElementTree.fromstring(small).get("aria-hidden") == "true"
+    named = named_tree(people[:50], "A & B")
+    assert ElementTree.fromstring(as_file(named))[-1].get("aria-label") == "A & B"
     assert "\u202e" not in named  # it would turn the letters around
     assert [each.text for each in ElementTree.fromstring(named).iter("text")][1].startswith("<p1>")
 

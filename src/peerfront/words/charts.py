@@ -12,8 +12,7 @@
 
 What `x` holds decides on the axis: dates, numbers, or names (in the order in which they come). Bars of several series
 stand on each other. A series of `Kind.NOTED` is not drawn; it stands beside the others where values are shown.
-`drawn(Intervals(...))` draws estimates with intervals, a row each; `small_tree` and `named_tree` draw who recruited
-whom.
+`drawn(Intervals(...))` draws estimates with intervals, a row each. `tree_pictures.py` draws who recruited whom.
 
 How it is laid out: across, places are shares of the width, and down, pixels. So one drawing fits every width, letters
 keep their size, and nothing has to be drawn twice. Titles of axes and the key are text of the page, which wraps. The
@@ -22,7 +21,7 @@ script is needed, nor an inline style. Charts run from left to right on every pa
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
@@ -167,7 +166,7 @@ class Intervals:
 def drawn(chart: Chart | Intervals, *, caption: bool = False) -> Html:
     """Draw a chart with its key, and its numbers as a table in a fold; `caption` shows its title."""
     body, key, table = _plot(chart) if isinstance(chart, Chart) else _intervals(chart)
-    shown = f"<figcaption>{_text(chart.title)}</figcaption>" if caption else ""
+    shown = f"<figcaption>{shown_text(chart.title)}</figcaption>" if caption else ""
     return Html(f'<figure class="chart">{shown}{body}{key}{_fold(chart.title, table)}</figure>')
 
 
@@ -265,31 +264,32 @@ def _plot(chart: Chart) -> tuple[str, str, list[list[str]]]:
     parts = [_rule(down(mark), write(mark)) for mark in marks]
     for place, label in scale.labels:
         anchor = "middle" if scale.named else "start" if place < 0.03 else "end" if place > 0.97 else "middle"
-        parts.append(f'<text x="{_share(place)}" y="{bottom + _LINE}" class="{anchor}">{_text(label)}</text>')
+        parts.append(f'<text x="{_share(place)}" y="{bottom + _LINE}" class="{anchor}">{shown_text(label)}</text>')
     parts += _bars(chart, scale, down)
     parts.append(_stretched(chart, scale, down, bottom + 4))
     parts += _dots(chart, scale, down)
     if chart.level is not None:
         y = down(_number(chart.level.at))
         parts.append(f'<line class="level" x2="100%" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text class="halo" x="4" y="{y - 5}">{_text(chart.level.name)}</text>')
+        parts.append(f'<text class="halo" x="4" y="{y - 5}">{shown_text(chart.level.name)}</text>')
     if chart.upright is not None:
         at = scale.at(chart.upright.at)
         parts.append(f'<line class="upright" x1="{_share(at)}" x2="{_share(at)}" y1="{top}" y2="{bottom}"/>')
         side, shift = ("end", -5) if at > 0.5 else ("start", 5)
-        name = _text(chart.upright.name)
+        name = shown_text(chart.upright.name)
         parts.append(f'<text class="halo {side}" x="{_share(at)}" dx="{shift}" y="{bottom - 7}">{name}</text>')
     if chart.pointer:
         parts.append('<circle class="pointer" r="6" cx="-99" cy="-99"/>')
     parts += _values(chart, scale, readouts, down, top, bottom)
-    y_title = f'<p class="axis">{_text(chart.y)}</p>'
-    x_title = f'<p class="axis x">{_text(chart.x)}</p>' if chart.x else ""
+    y_title = f'<p class="axis">{shown_text(chart.y)}</p>'
+    x_title = f'<p class="axis x">{shown_text(chart.x)}</p>' if chart.x else ""
     return y_title + _svg(chart.title, bottom + _LINE + 6, parts) + x_title, _key(chart), _table(chart)
 
 
 def _rule(y: float, label: str) -> str:
     """A value of the axis at the left, with its line."""
-    return f'<line class="rule" x2="100%" y1="{y}" y2="{y}"/><text class="end" x="-6" y="{y + 4}">{_text(label)}</text>'
+    words = f'<text class="end" x="-6" y="{y + 4}">{shown_text(label)}</text>'
+    return f'<line class="rule" x2="100%" y1="{y}" y2="{y}"/>{words}'
 
 
 def _stacks(chart: Chart) -> dict[X, dict[int, float]]:
@@ -362,7 +362,7 @@ def _readout(chart: Chart, place: X) -> list[str]:
     """The values at a place, in lines that fit above the plot."""
     there = [(each, points[place]) for each, points in zip(chart.series, chart.values, strict=True) if place in points]
     parts = [_in_words(each, point, len(chart.series) > 1) for each, point in there]
-    return wrap(f"{_place_text(place)}: {' · '.join(parts)}", _READOUT) or [""]
+    return wrap(f"{_placeshown_text(place)}: {' · '.join(parts)}", _READOUT) or [""]
 
 
 def _in_words(each: Series, point: Point, named: bool) -> str:
@@ -385,7 +385,7 @@ def _values(
     at = [scale.at(place) for place in readouts]
     halves = [0.0, *((one + two) / 2 for one, two in pairwise(at)), 1.0]
     parts = []
-    for (place, lines), middle, (left, right) in zip(readouts.items(), at, pairwise(halves), strict=True):
+    for (place, lines), middle, (left, right) in zip(readouts.items(), at, pairwise(halves), strict=bool(at)):
         x = _share(middle)
         dots = "".join(
             f'<circle class="c{colour}" cx="{x}" cy="{down(point.y)}" r="4"/>'
@@ -415,16 +415,17 @@ def _key(chart: Chart) -> str:
             entries.append(("band", colour, each.band))
     if len(entries) < 2:
         return ""
-    return _entries(entries)
+    return key_of(entries)
 
 
-def _entries(entries: Iterable[tuple[str, int, object]]) -> str:
+def key_of(entries: Iterable[tuple[str, int, object]]) -> Html:
+    """What colours mean: shapes (line, band, bar, dot), colours and names."""
     items = "".join(
         f'<li><svg width="22" height="12" aria-hidden="true">{_swatch(shape, colour)}</svg>'
-        f" <bdi>{_text(name)}</bdi></li>"
+        f" <bdi>{shown_text(name)}</bdi></li>"
         for shape, colour, name in entries
     )
-    return f'<ul class="key">{items}</ul>'
+    return Html(f'<ul class="key">{items}</ul>')
 
 
 def _swatch(shape: str, colour: int) -> str:
@@ -443,7 +444,7 @@ def _table(chart: Chart) -> list[list[str]]:
         headings += [str(each.name), *([str(say("low")), str(say("high"))] if has_band else [])]
     rows = []
     for place in chart.places:
-        row = [_place_text(place)]
+        row = [_placeshown_text(place)]
         for each, has_band, points in zip(chart.series, banded, chart.values, strict=True):
             point = points.get(place)
             ends = (None, None, None) if point is None else (point.y, point.low, point.high)
@@ -471,11 +472,11 @@ def _intervals(chart: Intervals) -> tuple[str, str, list[list[str]]]:
         x, anchor = across(mark), "start" if mark == marks[0] else "end" if mark == marks[-1] else "middle"
         words = _percent(mark) if chart.share else _plain(mark)
         parts.append(f'<line class="rule" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<text class="{anchor}" x="{x}" y="{bottom + _LINE}">{_text(words)}</text>')
+        parts.append(f'<text class="{anchor}" x="{x}" y="{bottom + _LINE}">{shown_text(words)}</text>')
     if chart.upright is not None:
         x = across(_number(chart.upright.at))
         parts.append(f'<line class="upright" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>')
-        parts.append(f'<text x="0" y="{_LINE - 4}">{_text(chart.upright.name)}</text>')
+        parts.append(f'<text x="0" y="{_LINE - 4}">{shown_text(chart.upright.name)}</text>')
     table = [[str(chart.x), str(say("estimate")), str(say("low")), str(say("high"))]]
     for number, row in enumerate(chart.rows):
         y = round(top + row_height * number + _LINE, 1)
@@ -489,99 +490,7 @@ def _intervals(chart: Intervals) -> tuple[str, str, list[list[str]]]:
         cells = ["" if end is None else written(end) for end in (row.value, row.low, row.high)]
         table.append([visible(str(row.name), LONGEST_LINE), *cells])
     picture = _svg(chart.title, bottom + _LINE + 6, parts, "flush", "img")
-    return f'{picture}<p class="axis x">{_text(chart.x)}</p>', "", table
-
-
-# Trees ----------------------------------------------------------------------------------------------------------------
-
-
-class Shape(StrEnum):
-    """What somebody in a tree is."""
-
-    SEED = "seed"
-    RECRUIT = "recruit"
-    WITHDRAWN = "withdrawn"
-
-
-@dataclass(frozen=True)
-class TreePlace:
-    """Where somebody stands in the picture of a tree: waves are columns."""
-
-    wave: int
-    row: float
-    recruiter_row: float | None
-    """None for the first."""
-    shape: Shape = Shape.RECRUIT
-    colour: int = 1
-    name: str = ""
-
-
-def tree_rows(root: str, recruits: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Rows in which nobody stands on another: the ends of chains have one each, a recruiter is among the recruits."""
-    rows: dict[str, float] = {}
-    next_row = 0
-    stack = [(root, False)]
-    while stack:  # no recursion: a chain may be longer than Python's stack
-        person, below_done = stack.pop()
-        own = recruits.get(person, ())
-        if below_done:
-            rows[person] = (rows[own[0]] + rows[own[-1]]) / 2
-        elif own:
-            stack.append((person, True))
-            stack += [(each, False) for each in reversed(own)]
-        else:
-            rows[person] = next_row
-            next_row += 1
-    return rows
-
-
-def small_tree(people: Collection[TreePlace], title: object) -> Html:
-    """A tree without names, as small as a stamp, however many people there are."""
-    wide = max((each.wave for each in people), default=0) + 1
-    high = max((each.row for each in people), default=0.0) + 1
-    x = {wave: round((wave + 0.5) * 200 / wide) for wave in range(wide)}
-
-    def y(row: float) -> int:
-        return round((row + 0.5) * 200 / high)
-
-    links = "".join(
-        f"M{x[each.wave - 1]} {y(each.recruiter_row)}L{x[each.wave]} {y(each.row)}"
-        for each in people
-        if each.recruiter_row is not None
-    )
-    dots: dict[tuple[Shape, int], list[str]] = {}
-    for each in people:
-        dots.setdefault((each.shape, each.colour), []).append(f"M{x[each.wave]} {y(each.row)}h0")
-    drawn_dots = "".join(f'<path class="{shape} c{colour}" d="{"".join(at)}"/>' for (shape, colour), at in dots.items())
-    return Html(
-        f'<svg class="tree{" many" if len(people) > 60 else ""}" viewBox="0 0 200 200" preserveAspectRatio="none"'
-        f' role="img" aria-label="{_text(title)}"><path class="link" d="{links}"/>{drawn_dots}</svg>'
-    )
-
-
-def named_tree(people: Sequence[TreePlace], title: object) -> Html:
-    """A tree with a name beside everybody, in its own size: what is around it scrolls."""
-    column, line, margin = 132, 26, 12
-    width = margin + column * (max(each.wave for each in people) + 1)
-    height = round(line * (max(each.row for each in people) + 1))
-    links, shapes = [], []
-    for each in people:
-        x, y = margin + column * each.wave, round(line * (each.row + 0.5), 1)
-        if each.recruiter_row is not None:
-            links.append(f"M{x - column} {line * (each.recruiter_row + 0.5):.1f}H{x - 20}V{y}H{x}")
-        mark = f'<circle class="{each.shape} c{each.colour}" cx="{x}" cy="{y}" r="6"/>'
-        if each.shape is Shape.SEED:
-            mark = f'<rect class="seed c{each.colour}" x="{x - 6}" y="{y - 6}" width="12" height="12"/>'
-        shapes.append(f'{mark}<text class="halo" x="{x + 11}" y="{y + 4}">{_text(each.name)}</text>')
-    return Html(
-        f'<svg class="tree named" width="{width}" height="{height}" role="img" aria-label="{_text(title)}">'
-        f'<path class="link" d="{"".join(links)}"/>{"".join(shapes)}</svg>'
-    )
-
-
-def colour_key(names: Iterable[tuple[object, int]]) -> Html:
-    """What colours mean."""
-    return Html(_entries(("dot", colour, name) for name, colour in names))
+    return f'{picture}<p class="axis x">{shown_text(chart.x)}</p>', "", table
 
 
 # HTML and words -------------------------------------------------------------------------------------------------------
@@ -591,30 +500,31 @@ def _svg(title: object, height: float, parts: Iterable[str], look: str = "", rol
     """The picture; its group has parts that can be focused, so it is no single image."""
     return (
         f'<div class="plot {look}" dir="ltr"><svg width="100%" height="{height:g}" role="{role}"'
-        f' aria-label="{_text(title)}">{"".join(parts)}</svg></div>'
+        f' aria-label="{shown_text(title)}">{"".join(parts)}</svg></div>'
     )
 
 
 def _fold(title: object, table: Sequence[Sequence[str]]) -> str:
-    head, *rows = table
+    first, *others = (shown_text(each) for each in table[0])
+    headings = f'<th scope="col">{first}</th>' + "".join(
+        f'<th scope="col" class="number">{each}</th>' for each in others
+    )
 
     def cells(row: Sequence[str]) -> str:
         return f'<th scope="row">{escape(row[0])}</th>' + "".join(
             f'<td class="number">{escape(each)}</td>' for each in row[1:]
         )
 
-    headings = "".join(
-        f'<th scope="col"{" class=number" if number else ""}>{_text(each)}</th>' for number, each in enumerate(head)
-    )
-    body = "".join(f"<tr>{cells(row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{cells(row)}</tr>" for row in table[1:])
     return (
-        f'<details class="numbers"><summary>{_text(say("The numbers"))}</summary>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{_text(title)}">'
+        f'<details class="numbers"><summary>{shown_text(say("The numbers"))}</summary>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{shown_text(title)}">'
         f"<table><thead><tr>{headings}</tr></thead><tbody>{body}</tbody></table></div></details>"
     )
 
 
-def _text(value: object) -> str:
+def shown_text(value: object) -> str:
+    """Text of a page, with nothing in it that is not text."""
     return escape(visible(str(value), LONGEST_LINE))
 
 
@@ -622,7 +532,7 @@ def _share(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _place_text(place: X) -> str:
+def _placeshown_text(place: X) -> str:
     if isinstance(place, date):
         return str(full_day(place))
     return visible(place, LONGEST_LINE) if isinstance(place, str) else _plain(place)

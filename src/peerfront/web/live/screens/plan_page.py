@@ -29,6 +29,8 @@ from peerfront.web.live.screens.page_frame import list_page, may, only_site, stu
 from peerfront.web.live.screens.page_words import reason_sentences, spoken_words
 from peerfront.web.live.screens.progress_page import read_forecast
 from peerfront.web.live.screens.staff_requests import site_name
+from peerfront.words.charts import drawn
+from peerfront.words.study_charts import people_chart
 
 STATUSES: dict[str, tuple[Promise | str, str]] = {
     PlanStatus.PROPOSED: (_("Waits for approval"), "care"),
@@ -249,7 +251,7 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "before_change": summary is not None and summary.by_hand != by_hand,
         "by_site": [] if only is None else _by_site(plan),
         "curve": None if by_hand else read_curve(kept.curve, total["planned"]),
-        "forecast": read_forecast(kept.forecast),
+        "forecast": _expected_people(study, kept.forecast),
         "differences": _since_before(request, plan),
         "may_change": waits and may(request, Action.CHANGE_PLAN, None),
         "may_approve": waits and may(request, Action.APPROVE_PLAN, None),
@@ -257,6 +259,11 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "waits": waits,
         "own_site": None if only is None else site_name(only),
     }
+
+
+def _expected_people(study: StudyRow, path: Path) -> str:
+    forecast, settings = read_forecast(path), study.settings
+    return drawn(people_chart(forecast, target=settings.target, deadline=settings.deadline)) if forecast else ""
 
 
 def _details(summary: PlanSummary) -> list[Any]:

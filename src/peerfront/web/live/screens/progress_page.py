@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
 
 from peerfront.foundation.errors import DamagedFile
 from peerfront.foundation.own_files import own_bytes
@@ -21,16 +20,17 @@ from peerfront.web.live.records.database import DatabaseRecords, open_after
 from peerfront.web.live.records.models import Coupon, Person, Plan, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
-from peerfront.web.live.screens.charts import Expected, as_address, bars, day_curve
 from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
 from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.tree_page import Forest, Recruited
+from peerfront.words.charts import Chart, Kind, Point, Series, drawn
+from peerfront.words.language import say
+from peerfront.words.study_charts import people_chart
 
 FEWEST_COUPONS = 5
 """With fewer coupons no share is shown: it would mean nothing."""
 LONGEST_SHOWN = 60
 """Days since issue that are shown."""
-PICTURES = ("people", "weeks", "waves", "returns")
 _LARGE, _LARGE_KEPT = 20_000, 60  # from this number of coupons on, numbers may be this many seconds old
 
 
@@ -197,13 +197,12 @@ def progress(request: HttpRequest) -> HttpResponse:
         "now": now,
         "site": site,
         "site_choices": sites,
-        "pictures": {name: as_address(_drawn(name, study, today, now, forecast)) for name in PICTURES},
+        "charts": {name: drawn(chart) for name, chart in _charts(study, today, now, forecast).items()},
         "target": study.settings.target if site is None else None,
         "days_left": None if deadline is None else (deadline - today).days,
-        "weeks": now.weeks[::-1],
+        "this_week": now.weeks[-1].came if now.weeks else 0,
         "promised": 0 if plan is None else plan.promised,
         "share_used": _percent(now.share_used),
-        "returns": [(each, _percent(each.share)) for each in now.returns],
         "forecast": forecast,
         "ahead": ahead,
         "summary": summary,
@@ -214,17 +213,17 @@ def progress(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/progress.html", context)
 
 
-def read_forecast(path: Path) -> list[Expected]:
+def read_forecast(path: Path) -> list[Point]:
     """What was expected by date, as it was kept with a plan; empty where there is nothing."""
     try:
         rows = csv.DictReader(own_bytes(path).decode("utf-8-sig").splitlines())
         columns = ("expected", "low", "high")
-        return [Expected(date.fromisoformat(row["date"]), *(float(row[name]) for name in columns)) for row in rows]
+        return [Point(date.fromisoformat(row["date"]), *(float(row[name]) for name in columns)) for row in rows]
     except (DamagedFile, ValueError, KeyError, TypeError):
         return []
 
 
-def _newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Expected]]:
+def _newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Point]]:
     """The newest plan that looks ahead and was not stopped, otherwise the approved one; and what it expects by date."""
     for number in (study.last_plan, study.approved_plan):
         plan = DatabaseRecords().plan(number) if number else None
@@ -235,40 +234,33 @@ def _newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Expected]]:
     return None, []
 
 
-def _drawn(name: str, study: StudyRow, today: date, now: Standing, forecast: Sequence[Expected]) -> str:
-    title = {
-        "people": gettext("People who take part, by date"),
-        "weeks": gettext("People who came, by week"),
-        "waves": gettext("People by wave"),
-        "returns": gettext("Share of coupons used, by days since they were handed out"),
-    }[name]
-    if now.name:
-        title = gettext("%(title)s (%(site)s)") % {"title": title, "site": now.name}
-    beside = gettext("The table beside the picture has the same numbers.")
-    match name:
-        case "weeks":
-            weeks = [(week.monday.isoformat()[5:], week.came) for week in now.weeks]
-            return bars(title, beside, weeks, gettext("Week that begins on (month-day)"))
-        case "waves":
-            waves = [(str(wave), number) for wave, number in now.waves]
-            return bars(title, beside, waves, gettext("Wave; seeds are 0"))
-        case "returns":
-            shares = [(str(each.age), each.share) for each in now.returns]
-            return bars(title, beside, shares, gettext("Days since the coupon was handed out"), shares=True)
-    days = [*now.days, *([(today, now.people)] if now.days and now.days[-1][0] < today else [])]
-    target, deadline = None if now.name else study.settings.target, study.settings.deadline
-    return day_curve(
-        title,
-        beside,
-        days or [(today, 0)],
-        gettext("People who take part"),
-        band=forecast,
-        band_words=gettext("Expected; 8 of 10 simulated studies lie in the band"),
-        target=target,
-        target_words=gettext("Target: %(target)s") % {"target": target},
-        deadline=deadline,
-        deadline_words=gettext("Last day: %(day)s") % {"day": deadline},
+def _charts(study: StudyRow, today: date, now: Standing, forecast: Sequence[Point]) -> dict[str, Chart]:
+    so_far = [Point(day, number) for day, number in now.days]
+    if now.days and now.days[-1][0] < today:
+        so_far.append(Point(today, now.people))
+    people = people_chart(
+        forecast,
+        so_far=so_far or [Point(today, 0)],
+        target=None if now.name else study.settings.target,
+        deadline=study.settings.deadline,
     )
+    weeks = (
+        Series(say("came"), [Point(week.monday, week.came) for week in now.weeks], Kind.BARS),
+        Series(say("so far"), [Point(week.monday, week.so_far) for week in now.weeks], Kind.NOTED),
+    )
+    waves = (Series(say("people"), [Point(wave, number) for wave, number in now.waves], Kind.BARS),)
+    returns = (
+        Series(say("used by then"), [Point(each.age, each.share) for each in now.returns], Kind.BARS, share=True),
+        Series(say("used that day"), [Point(each.age, each.used) for each in now.returns], Kind.NOTED),
+        Series(say("out until then"), [Point(each.age, each.out) for each in now.returns], Kind.NOTED),
+    )
+    days = say("days since the coupon was handed out")
+    return {
+        "people": people,
+        "weeks": Chart(say("Who came each week"), say("week that begins on"), say("people"), weeks),
+        "waves": Chart(say("People by wave"), say("wave (seeds are wave 0)"), say("people"), waves),
+        "returns": Chart(say("What one coupon brings"), days, say("share of coupons used"), returns),
+    }
 
 
 def _percent(share: float | None) -> str:

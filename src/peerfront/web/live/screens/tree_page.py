@@ -1,37 +1,35 @@
-"""Who recruited whom: chains by size, one of them as a picture and as a list.
-
-In the picture waves are columns. Everybody without shown recruits gets a row of their own, in order; a recruiter stands
-in the middle of their recruits, and no label covers another.
-"""
+"""Who recruited whom: every chain as a small picture, the largest first; one of them with names, and as a list."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, ngettext
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext
 
 from peerfront.foundation.shown import visible
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
-from peerfront.web.live.screens.charts import as_address, picture
 from peerfront.web.live.screens.page_frame import only_site, sites_in_sight, study_or_404
+from peerfront.words.charts import OTHERS, Html, key_of
+from peerfront.words.tree_pictures import Shape, TreePlace, as_file, named_tree, small_tree, tree_rows
 
 MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""
 MOST_LISTED = 100
-"""Chains in the list."""
+"""Chains on the page."""
+MOST_DRAWN = 10_000
+"""People in small pictures; smaller chains than those have none."""
 _SITE, _WAVE = "site", "wave"
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8C6D31")
-_OTHERS = "#999999"
-_COLUMN, _ROW, _MARGIN = 150, 26, 24
+_COLOURS = 8
 _LABEL = 14  # characters of a label that fit beside the next column
 
 
@@ -119,7 +117,7 @@ class Forest:
         """The first `most` people of a chain, wave by wave, with their places."""
         waves = dict(islice(self.below(root), most))
         recruits = {person: [each for each in self.recruits.get(person, ()) if each in waves] for person in waves}
-        rows = _rows(root, recruits)
+        rows = tree_rows(root, recruits)
         above = {each: rows[person] for person in waves for each in recruits[person]}
         return [
             Placed(
@@ -130,93 +128,90 @@ class Forest:
         ]  # fmt: skip
 
 
-def _rows(root: str, recruits: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """The row of everybody in the picture of a chain."""
-    rows: dict[str, float] = {}
-    next_row = 0
-    stack = [(root, False)]
-    while stack:  # no recursion: a chain may be longer than Python's stack
-        person, below_done = stack.pop()
-        if below_done:
-            rows[person] = (rows[recruits[person][0]] + rows[recruits[person][-1]]) / 2
-        elif recruits[person]:
-            stack.append((person, True))
-            stack += [(each, False) for each in reversed(recruits[person])]
-        else:
-            rows[person] = next_row
-            next_row += 1
-    return rows
-
-
-def tree_svg(people: Sequence[Placed], group: Mapping[str, str], groups: Sequence[str], grouped_by: str) -> str:
-    """Draw a chain; `group` is that of each person, `groups` are all of them in the order of the legend."""
-    colours = dict(zip(groups, COLOURS, strict=False))
-    top = _MARGIN * 2 + 20 * len(groups)
-    context = {
-        "grouped_by": grouped_by,
-        "legend": [
-            (visible(name), colours.get(name, _OTHERS), _MARGIN + 20 * place) for place, name in enumerate(groups, 1)
-        ],
-        "people": [_drawn(each, top, colours.get(group[each.person.person], _OTHERS)) for each in people],
-    }
-    title = gettext("Recruits of %(person)s") % {"person": visible(people[0].person.person)}
-    number = ngettext("%(number)s person is shown.", "%(number)s people are shown.", len(people))
-    lines = gettext(
-        "Lines lead from recruiters, on the left, to their recruits. The list below the picture says the same."
-    )
-    width = max(_MARGIN * 2 + _COLUMN * (max(each.wave for each in people) + 1), 420)
-    height = top + _MARGIN + round(_ROW * (max(each.row for each in people) + 1))
-    return picture("tree", width, height, title, f"{number % {'number': len(people)}} {lines}", context)
-
-
-def _drawn(each: Placed, top: int, colour: str) -> dict[str, object]:
-    """A person as the template draws them."""
-    x, y = _MARGIN + _COLUMN * each.wave, round(top + _ROW * (each.row + 0.5), 1)
-    line = ""
-    if each.recruiter_row is not None:
-        line = f"M{x - _COLUMN} {top + _ROW * (each.recruiter_row + 0.5):.1f}H{x - 24}V{y}H{x}"
-    name = visible(each.person.person)
-    words = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
-    shape = "withdrawn" if each.person.withdrawn else "seed" if each.person.recruiter is None else "recruit"
-    more = f" +{each.hidden}" if each.hidden else ""
-    return {"x": x, "y": y, "line": line, "shape": shape, "colour": colour, "words": words + more}
-
-
 @dataclass(frozen=True)
 class Colouring:
     """By what people are coloured: their group, the groups in order, and its name."""
 
-    key: str
+    by: str
     words: str
     group: dict[str, str]
     """By person."""
     groups: tuple[str, ...]
 
+    @property
+    def key(self) -> Html:
+        return key_of(("dot", self._colour(name), name) for name in self.groups)
+
+    def places(self, people: Sequence[Placed]) -> list[TreePlace]:
+        """People as they are drawn."""
+        return [
+            TreePlace(
+                each.wave, each.row, each.recruiter_row, _shape(each.person),
+                self._colour(self.group[each.person.person]), _label(each),
+            )
+            for each in people
+        ]  # fmt: skip
+
+    def _colour(self, group: str) -> int:
+        number = self.groups.index(group) + 1
+        return number if number <= _COLOURS else OTHERS
+
+
+def _shape(person: Recruited) -> Shape:
+    return Shape.WITHDRAWN if person.withdrawn else Shape.SEED if person.recruiter is None else Shape.RECRUIT
+
+
+def _label(each: Placed) -> str:
+    name = visible(each.person.person)
+    words = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+    return f"{words} +{each.hidden}" if each.hidden else words
+
 
 def tree(request: HttpRequest) -> HttpResponse:
-    """Show one chain as a picture and as a list, and all chains by size."""
+    """Show every chain by size; or one of them, from the person of the address on, with names and as a list."""
     study, forest = study_or_404(), _forest(request)
-    chains = forest.chains()
-    # The picture begins with the person of the address, or with the largest chain's.
-    root = request.GET.get("root", "") or (chains[0].root if chains else "")
+    root = request.GET.get("root", "")
     if root and root not in forest.people:
         raise Http404
-    context: dict[str, Any] = {"chains": chains[:MOST_LISTED], "more_chains": max(len(chains) - MOST_LISTED, 0)}
-    if root:
-        shown = forest.shown(root, MOST_SHOWN)
-        colouring = _colouring(request, study, forest, shown)
-        above = forest.people[root].recruiter
-        context |= {
-            "root": root,
-            "above": above if above in forest.people else "",
-            "number": len(shown),
-            "whole": sum(1 for _ in forest.below(root)),
-            "colouring": colouring,
-            "choices": _choices(study),
-            "people": shown,
-            "picture": as_address(tree_svg(shown, colouring.group, colouring.groups, colouring.words)),
-        }
+    context: dict[str, Any] = {"choices": _choices(study)} | (
+        _alone(request, study, forest, root) if root else _together(request, study, forest)
+    )
+    if root and "file" in request.GET:
+        kept = HttpResponse(as_file(context["picture"]), content_type="image/svg+xml")
+        kept["Content-Disposition"] = content_disposition_header(True, f"chain-{root}.svg") or ""
+        return kept
     return render(request, "screens/tree.html", context)
+
+
+def _alone(request: HttpRequest, study: StudyRow, forest: Forest, root: str) -> dict[str, Any]:
+    shown = forest.shown(root, MOST_SHOWN)
+    colouring = _colouring(request, study, forest, [each.person.person for each in shown])
+    above = forest.people[root].recruiter
+    return {
+        "root": root,
+        "above": above if above in forest.people else "",
+        "number": len(shown),
+        "whole": sum(1 for _ in forest.below(root)),
+        "colouring": colouring,
+        "people": shown,
+        "picture": named_tree(colouring.places(shown), gettext("Recruits of %(person)s") % {"person": root}),
+    }
+
+
+def _together(request: HttpRequest, study: StudyRow, forest: Forest) -> dict[str, Any]:
+    chains = forest.chains()
+    drawn, people = [], 0
+    for chain in chains[:MOST_LISTED]:
+        people += chain.people
+        if people <= MOST_DRAWN:
+            drawn.append(forest.shown(chain.root, chain.people))
+    colouring = _colouring(request, study, forest, [each.person.person for chain in drawn for each in chain])
+    pictures = [small_tree(colouring.places(each)) for each in drawn]
+    return {
+        "chains": list(zip_longest(chains[:MOST_LISTED], pictures, fillvalue="")),
+        "more_chains": max(len(chains) - MOST_LISTED, 0),
+        "colouring": colouring,
+    }
 
 
 def _forest(request: HttpRequest) -> Forest:
@@ -235,16 +230,15 @@ def _choices(study: StudyRow) -> list[tuple[str, str]]:
     return [(_SITE, gettext("Site")), (_WAVE, gettext("Wave")), *((each.name, each.text) for each in questions)]
 
 
-def _colouring(request: HttpRequest, study: StudyRow, forest: Forest, shown: Sequence[Placed]) -> Colouring:
+def _colouring(request: HttpRequest, study: StudyRow, forest: Forest, people: list[str]) -> Colouring:
     """By site, wave or an answer, as the address says; rare groups share the last colour."""
     choices = dict(_choices(study))
     key = request.GET.get("colour", "")
     key = key if key in choices else _usual(study)
-    people = [each.person.person for each in shown]
     group = _groups(request, key, forest, people)
     in_order = list(dict.fromkeys(group[person] for person in people))
-    if len(in_order) > len(COLOURS):
-        common = {name for name, _ in Counter(group.values()).most_common(len(COLOURS) - 1)}
+    if len(in_order) > _COLOURS:
+        common = {name for name, _ in Counter(group.values()).most_common(_COLOURS - 1)}
         others = gettext("Others")
         group = {person: name if name in common else others for person, name in group.items()}
         in_order = [*(name for name in in_order if name in common), others]
