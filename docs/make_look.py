@@ -12,13 +12,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOOK = ROOT / "src/peerfront/web/pages/look"
+CHARTS = ROOT / "src/peerfront/words/charts.css"
 STATIC = ROOT / "src/peerfront/web/pages/static/pages"
 PACKAGES = ("bootstrap@5.3.8", "sass@1.108.2", "rtlcss@4.3.0", "clean-css-cli@5.6.3", "@tabler/icons@3.51.0")
 
 
 def checksum() -> str:
     """Of everything the style is made from."""
-    sources = b"".join(path.name.encode() + path.read_bytes() for path in sorted(LOOK.glob("*.scss")))
+    sources = b"".join(path.name.encode() + path.read_bytes() for path in (*sorted(LOOK.glob("*.scss")), CHARTS))
     return hashlib.sha256(sources + " ".join(PACKAGES).encode()).hexdigest()[:16]
 
 

@@ -45,6 +45,7 @@ _LINE, _LETTER = 16, 6.6  # pixels of a line of text, and of a letter
 _READOUT = 40  # letters that fit above the narrowest plot
 _HEIGHT = 190
 _DAYS = (1, 2, 7, 14, 28)
+_FAR = 330  # days of an axis that names years
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 600)
 
 
@@ -183,7 +184,7 @@ def ticks(low: float, high: float, *, wanted: int = 4, whole: bool = False) -> l
     return [round(step * place, 12) for place in range(first, max(last, first + 1) + 1)]
 
 
-def day_ticks(first: date, last: date, wanted: int = 5) -> list[date]:
+def day_ticks(first: date, last: date, wanted: int = 4) -> list[date]:
     """Days from the first to the last, evenly, at most as many as wanted; firsts of months if they are far apart."""
     days = (last - first).days
     for step in _DAYS:
@@ -229,9 +230,10 @@ class _Scale:
             every = max(1, math.ceil(longest * _LETTER * len(places) / NARROWEST))
             return [(self.at(place), str(place)) for place in places[::every]]
         if self.is_days:
-            first, last = (date.fromordinal(math.floor(end)) for end in (self.low, self.high))
-            far = (last - first).days > 330
-            return [(self.at(day), str(short_day(day, with_year=far))) for day in day_ticks(first, last, 4 + (not far))]
+            within = self.step / 2 if self.bars else 0.0  # bars reach further than their days
+            first, last = (date.fromordinal(round(end)) for end in (self.low + within, self.high - within))
+            far = (last - first).days > _FAR
+            return [(self.at(day), str(short_day(day, with_year=far))) for day in day_ticks(first, last)]
         whole = all(float(_number(place)).is_integer() for place in places)
         marks = ticks(self.low, self.high, whole=whole)
         return [(self.at(mark), _plain(mark)) for mark in marks if self.low - 1e-9 <= mark <= self.high + 1e-9]

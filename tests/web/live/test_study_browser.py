@@ -22,9 +22,9 @@ def played(one_database):
     return study
 
 
-def _page(chromium, study, address, size, role=Role.COORDINATOR, site=None):
+def _page(chromium, study, address, size, role=Role.COORDINATOR, site=None, touch=False):
     width, height = SIZES[size]
-    context = chromium.new_context(viewport={"width": width, "height": height})
+    context = chromium.new_context(viewport={"width": width, "height": height}, has_touch=touch)
     cookie = study.client(role, site).cookies[django_settings.SESSION_COOKIE_NAME]
     context.add_cookies([{"name": cookie.key, "value": cookie.value, "url": address}])
     return context.new_page()
@@ -68,6 +68,42 @@ def test_every_page_is_without_serious_faults_and_does_not_move_sideways(chromiu
             broken = page.evaluate("[...document.images].filter((image) => !image.naturalWidth).length")
             assert broken == 0, each
         assert said == []  # the content security policy was broken nowhere
+        page.context.close()
+
+
+SMALLEST = """() => Math.min(...[...document.querySelectorAll(".chart text, .chart p, .chart li, .chart span")].map(
+    (each) => parseFloat(getComputedStyle(each).fontSize) * (each.getScreenCTM ? each.getScreenCTM().a : 1)))"""
+
+
+@pytest.mark.parametrize("size", ["desktop", "tablet", "phone"])
+def test_charts_are_read_at_every_width_by_finger_pointer_and_keyboard(chromium, played, size) -> None:
+    with served() as address:
+        page = _page(chromium, played, address, size, touch=True)
+        page.goto(f"{address}/progress/")
+        assert page.evaluate(SMALLEST) >= 11
+        charts = page.locator(".chart")
+        assert charts.count() == 4
+        for chart in charts.all():
+            value = chart.locator(".value").nth(1)
+            said = value.locator("title").text_content()
+            words = value.locator("text").first
+            assert words.is_hidden()
+            value.locator("rect").tap()
+            assert words.is_visible()
+            assert said.startswith(words.text_content())
+            box, plot = words.bounding_box(), chart.bounding_box()
+            assert box["x"] >= plot["x"]
+            assert box["x"] + box["width"] <= plot["x"] + plot["width"]
+            page.keyboard.press("Tab")
+            assert words.is_hidden()
+            assert chart.locator(".value").nth(2).locator("text").first.is_visible()
+            chart.locator("summary").click()
+            assert said.split(": ")[0] in chart.locator("table").inner_text()
+        assert _faults(page) == []
+        page.goto(f"{address}/trees/")
+        page.locator(".trees a").first.tap()
+        page.locator(".tree.named").wait_for()
+        assert page.evaluate(SMALLEST) >= 11
         page.context.close()
 
 
