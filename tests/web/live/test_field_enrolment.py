@@ -164,11 +164,42 @@ def test_a_pseudonym_that_somebody_has_is_refused_and_a_new_one_proposed() -> No
     page = client.post(f"/enrol/?code={code}", {**form.fields, **ANSWERED, "person": "ben"})
     assert "ben takes part already" in words_of(page)
     again = form_with(page, "network_size")
-    assert again["person"] not in ("ben", form["person"])
+    assert again["person"] == form["person"] != "ben"
     assert again["key"] != form["key"]
     assert again["question_work"] == "ships"
     done = client.post(f"/enrol/?code={code}", again.fields)
     assert done["Location"] == f"/people/{again['person']}/hand-out/"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_proposed_pseudonym_stays_when_the_page_is_loaded_again_and_differs_for_others() -> None:
+    study = FieldStudy()
+    first, second = study.coupons(2)
+    tablets = study.client(Role.COORDINATOR), study.client(Role.COORDINATOR)
+    proposed = [_enrolment(tablet, code)["person"] for tablet in tablets for code in (first, second)]
+    assert proposed[:2] == proposed[2:], "the same coupon, on any tablet, however often"
+    assert len(set(proposed)) == 2
+    seeds = [form_with(tablet.get("/add-seed/"), "network_size") for tablet in (*tablets, *tablets)]
+    names = [form["person"] for form in seeds]
+    assert names[:2] == names[2:]
+    assert len({*names, *proposed}) == 4, "two tablets never propose the same"
+    tablets[0].post("/add-seed/", {**seeds[0].fields, **ANSWERED})
+    assert form_with(tablets[0].get("/add-seed/"), "network_size")["person"] not in (*names, *proposed)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_two_tablets_with_one_pseudonym_the_second_is_told_and_keeps_what_was_typed() -> None:
+    study = FieldStudy()
+    first, second = study.coupons(2)
+    client = study.client(Role.INTERVIEWER, "north")
+    forms = [_enrolment(client, code).fields | ANSWERED | {"person": "P00001"} for code in (first, second)]
+    client.post(f"/enrol/?code={first}", forms[0])
+    page = client.post(f"/enrol/?code={second}", forms[1])
+    assert "P00001 takes part already" in words_of(page)
+    again = form_with(page, "network_size")
+    assert {name: again[name] for name in ANSWERED} == ANSWERED
+    client.post(f"/enrol/?code={second}", again.fields)
+    assert models.Redemption.objects.get(coupon=second).person_id == again["person"] != "P00001"
 
 
 def test_back_button_and_other_answers_change_nothing(one_database) -> None:

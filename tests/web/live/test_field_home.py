@@ -4,14 +4,18 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
 from field_study import FieldStudy, form_with, words_of
 from live_client import BACKEND
 
 from peerfront.web.live.records import models
+from peerfront.web.live.records.database import member_from
+from peerfront.web.live.records.models import Plan
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.requests import AddSeed, AddSite, EnrolPerson, IssueCoupons
+from peerfront.web.live.rules.requests import AddSeed, AddSite, ApprovePlan, EnrolPerson, IssueCoupons
+from peerfront.web.live.screens.plan_page import lines_in_sight
 
 NARROW = "\u00a0"
 
@@ -34,6 +38,47 @@ def test_an_interviewer_scans_at_once_and_sees_who_waits(one_database) -> None:
     assert "Came today, no coupons yet dora" in words
     assert "sara" not in words, "of another site"
     assert "ana" not in words, "has got coupons"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_whoever_has_coupons_is_nowhere_listed_as_without_after_a_new_plan() -> None:
+    study = FieldStudy()
+    study.seed("ana")
+    study.seed("ben")
+    study.approve(ana=2, ben=0)
+    new = study.plan(ana=0, ben=1)  # before ana gets hers
+    study.issue("ana")
+    study.do(ApprovePlan(new))
+    home = _home(study, Role.INTERVIEWER, "north")
+    assert "ben" in home
+    assert "ana" not in home
+    coordinator = study.client(Role.COORDINATOR)
+    waiting = words_of(coordinator.get("/people/?show=waiting"))
+    assert "ben" in waiting
+    assert "ana" not in waiting
+    person = coordinator.get("/people/ana/").content.decode()
+    assert "/people/ana/print/" in person
+    assert "/people/ana/hand-out/" not in person
+    assert "To get in this round" not in person
+    lines = {line.person_id: line.handed_out for line in lines_in_sight(_asking(study), Plan.objects.get(plan=new))}
+    assert lines == {"ana": 2, "ben": None}
+
+
+@pytest.mark.usefixtures("one_database")
+def test_whoever_has_coupons_and_is_to_get_more_is_asked_to_come() -> None:
+    study = FieldStudy()
+    study.seed("ana")
+    study.approve(ana=1)
+    study.issue("ana")
+    study.approve(ana=1)
+    person = study.client(Role.COORDINATOR).get("/people/ana/").content.decode()
+    assert "/people/ana/hand-out/" in person
+
+
+def _asking(study: FieldStudy) -> HttpRequest:
+    request = HttpRequest()
+    request.member = member_from(study.user(Role.COORDINATOR).member)
+    return request
 
 
 @pytest.mark.usefixtures("one_database")

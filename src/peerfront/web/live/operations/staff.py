@@ -19,7 +19,7 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import note
 from peerfront.web.live.records import models
 from peerfront.web.live.records.recording import answer
-from peerfront.web.live.rules.actions import Action, Member, Role, roles_text
+from peerfront.web.live.rules.actions import Action, Member, Role, roles_from, roles_text
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
 from peerfront.web.live.rules.requests import AddSite, BeginStudy, NoteAction, Request, Wish
@@ -107,7 +107,7 @@ def staff_note(what: str, user: str, roles: Collection[Role], site: str | None) 
 def member_note(what: str, user: User) -> NoteAction:
     """The note of a change that affects neither roles nor site."""
     stored = models.Member.objects.filter(user=user).first()
-    return staff_note(what, user.username, *((stored.member.roles, stored.site_id) if stored else ((), None)))
+    return staff_note(what, user.username, *((roles_from(stored.roles), stored.site_id) if stored else ((), None)))
 
 
 def bad_user_name(name: str) -> bool:

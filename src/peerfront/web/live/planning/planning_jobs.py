@@ -28,7 +28,7 @@ from peerfront.web.live.folder import FOLDER, WithoutPersonalData
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, live_folder
 from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, today_of
-from peerfront.web.live.records.database import DatabaseRecords, one_at_a_time
+from peerfront.web.live.records.database import DatabaseRecords, member_from, one_at_a_time
 from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Action, Member, Role
@@ -149,7 +149,7 @@ def member_named(name: str) -> Member | None:
     if name == NIGHTLY:
         return Member(NIGHTLY, (Role.COORDINATOR,), None)
     stored = StoredMember.objects.filter(user__username=name, user__is_active=True).select_related("user").first()
-    return None if stored is None else stored.member
+    return None if stored is None else member_from(stored)
 
 
 def start_worker(job: PlanningJob) -> None:

@@ -14,6 +14,7 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.records import models
 from peerfront.web.live.rules import records
+from peerfront.web.live.rules.actions import Member, roles_from
 from peerfront.web.live.rules.chain import Link, plain_value, value_from
 from peerfront.web.live.rules.events import DecidedBy, Event, PaymentKind
 from peerfront.web.live.rules.records import R
@@ -120,12 +121,23 @@ def waiting(settings: Settings) -> QuerySet[models.Person]:
     return people.filter(Q(imported="") | Q(enrolled_at__gte=begin))
 
 
+def without_coupons(study: records.StudyRow) -> QuerySet[models.Person]:
+    """Select people who wait and have not been told in this round that they get none; never one who has coupons."""
+    told = models.Decision.objects.filter(person=OuterRef("pk"), round=study.rounds)
+    return waiting(study.settings).exclude(Exists(told))
+
+
 def open_after(day: date) -> Q:
     """Select coupons that can be used after a day, if they are not used yet: those that plans call open on that day.
 
     As in `data.study_calendar.open_coupons`: a plan counts what comes of them, and today is seen in its evening.
     """
     return Q(holder__isnull=False, voided_at=None, last_day__gt=day)
+
+
+def member_from(stored: models.Member) -> Member:
+    """Convert a user's line in the table of members to a member of the rules."""
+    return Member(stored.user.get_username(), roles_from(stored.roles), stored.site_id)
 
 
 def one_at_a_time(lock: int) -> None:

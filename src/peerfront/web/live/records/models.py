@@ -14,7 +14,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from peerfront.web.live.rules import actions, records
+from peerfront.web.live.rules import records
 
 NAME = 40  # characters of an identifier
 CODE = 40
@@ -222,11 +222,6 @@ class Member(models.Model):
     roles = models.CharField(max_length=200)
     """With commas between them (`rules.actions.roles_text`)."""
     site = models.ForeignKey(Site, models.PROTECT, null=True, blank=True)
-
-    @property
-    def member(self) -> actions.Member:
-        """The member as the rules know it."""
-        return actions.Member(self.user.get_username(), actions.roles_from(self.roles), self.site_id)
 
 
 class Contact(models.Model):

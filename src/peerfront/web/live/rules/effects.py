@@ -11,7 +11,7 @@ from typing import TypeVar, assert_never, cast
 
 from peerfront.web.live.rules import events, records
 from peerfront.web.live.rules.events import Event
-from peerfront.web.live.rules.records import Key, R, Records, Row, StudyRow
+from peerfront.web.live.rules.records import Key, PersonRow, R, Records, Row, StudyRow
 
 T = TypeVar("T")
 
@@ -131,6 +131,17 @@ def promised_to(before: Records, study: StudyRow, person: str) -> int | None:
         return override.coupons
     line = before.plan_line(study.approved_plan, person)
     return None if line is None else line.coupons
+
+
+def to_get(before: Records, study: StudyRow, person: PersonRow) -> int | None:
+    """Return how many coupons a person is still to get in this round; None if nothing is decided, or they have theirs.
+
+    Somebody who has coupons of an earlier round waits for more only if this round has some for them.
+    """
+    if person.withdrawn_at is not None or before.decision(study.rounds, person.person) is not None:
+        return None
+    promised = promised_to(before, study, person.person)
+    return promised if promised or not person.coupons else None
 
 
 def _with_promise(before: Records, study: StudyRow, person: str, promised: int) -> tuple[Row, ...]:

@@ -1,6 +1,6 @@
 """A person arrives with a coupon: scan or type it, and see whether it can be used and what to do next."""
 
-import secrets
+from itertools import count
 from typing import cast
 from urllib.parse import urlencode
 
@@ -8,12 +8,14 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Person
 from peerfront.web.live.rules.actions import Member
 from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.effects import to_get
 from peerfront.web.live.rules.events import CouponScanned
 from peerfront.web.live.rules.records import PersonRow, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal
@@ -25,7 +27,7 @@ from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_
 
 
 def next_step(study: StudyRow, person: PersonRow, member: Member) -> str | None:
-    """The page on which to record answers, hand out coupons, or print those of this round again.
+    """The page on which to record answers, hand out coupons, or print those that somebody has again.
 
     None for somebody who withdrew, and for people of a site that is not the member's.
     """
@@ -33,8 +35,7 @@ def next_step(study: StudyRow, person: PersonRow, member: Member) -> str | None:
         return None
     if person.answers is None:
         return "answers"
-    decision = DatabaseRecords().decision(study.rounds, person.person) if study.rounds else None
-    return "hand_out" if decision is None or not decision.coupons else "print_coupons"
+    return "print_coupons" if person.coupons and not to_get(DatabaseRecords(), study, person) else "hand_out"
 
 
 LONGEST_KEPT = 100
@@ -96,15 +97,19 @@ def step_of(request: HttpRequest, person: str) -> dict[str, str | None]:
     return {} if row is None else {"step": next_step(study_or_404(), row, member), "step_person": person}
 
 
-def propose_pseudonym() -> str:
-    """A pseudonym that nobody has: P and five digits, more where these are nearly used up."""
-    digits = 5
-    while True:
-        for _attempt in range(20):
-            proposed = "P" + "".join(secrets.choice("0123456789") for _ in range(digits))
-            if not Person.objects.filter(person=proposed).exists():
-                return proposed
-        digits += 1
+def propose_pseudonym(about: str) -> str:
+    """A pseudonym that nobody has: P and five digits, more where these are nearly used up.
+
+    It is the same each time until somebody has it, so that loading a page again changes nothing. `about` is the coupon,
+    or the login of whoever adds a seed; nobody without the server's key can tell it from the pseudonym.
+    """
+    for attempt in count():
+        number = int(salted_hmac(__name__, f"{about} {attempt}").hexdigest(), 16)
+        digits = 5 + attempt // 20
+        proposed = f"P{number % 10**digits:0{digits}}"
+        if not Person.objects.filter(person=proposed).exists():
+            return proposed
+    raise AssertionError("not reached")
 
 
 def person_typed(typed: str) -> PersonRow | None:

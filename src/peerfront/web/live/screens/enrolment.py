@@ -181,7 +181,7 @@ def enrol(request: HttpRequest) -> HttpResponse:
     if isinstance(seen, Refused) or coupon is None:
         assert isinstance(seen, Refused), "a coupon that is not found is refused"
         return refused_coupon(request, typed, seen.refusal)
-    return _page(request, study, _new_form(study), coupon)
+    return _page(request, study, _new_form(request, study, coupon), coupon)
 
 
 @at_a_site
@@ -189,7 +189,7 @@ def add_seed(request: HttpRequest) -> HttpResponse:
     """Enrol somebody without a coupon, from whom others will come."""
     study = study_or_404()
     if request.method != "POST":
-        return _page(request, study, _new_form(study), None)
+        return _page(request, study, _new_form(request, study, None), None)
     return _enrolled(request, study, None)
 
 
@@ -203,9 +203,9 @@ def _enrolled(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -
     answered = form.ask(request, wish, alongside=_contact_writer(request, form))
     if isinstance(answered, Accepted):
         return _record(request, person, form, "-answers")
-    # A pseudonym that somebody else got meanwhile is drawn anew.
+    # Somebody else got the pseudonym meanwhile: another is proposed.
     taken = answered.refusal.reason is Reason.ALREADY_ENROLLED
-    form.with_new_key(**{"person": propose_pseudonym()} if taken else {})
+    form.with_new_key(**{"person": _proposed(request, coupon)} if taken else {})
     return _page(request, study, form, coupon, refusal=answered.refusal)
 
 
@@ -221,8 +221,12 @@ def answers(request: HttpRequest, person: str) -> HttpResponse:
     return _record(request, person, form)
 
 
-def _new_form(study: StudyRow) -> EnrolmentForm:
-    return EnrolmentForm(settings=study.settings, initial={"person": propose_pseudonym()})
+def _new_form(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -> EnrolmentForm:
+    return EnrolmentForm(settings=study.settings, initial={"person": _proposed(request, coupon)})
+
+
+def _proposed(request: HttpRequest, coupon: CouponRow | None) -> str:
+    return propose_pseudonym(coupon.code if coupon else f"seed {request.session.session_key}")
 
 
 def _contact_writer(request: HttpRequest, form: EnrolmentForm) -> Callable[[Accepted], None] | None:
@@ -258,12 +262,12 @@ def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> Htt
     """Record that somebody who takes part came with a coupon: nobody is enrolled, and the coupon stays unused."""
     known = KnownPersonForm(request.POST)
     if not known.is_valid():
-        return _page(request, study, _new_form(study), coupon, known=known)
+        return _page(request, study, _new_form(request, study, coupon), coupon, known=known)
     person = known.cleaned_data["known"]
     answered = known.ask(request, EnrolPerson(coupon.code, person))
     if isinstance(answered, Accepted):  # the key is that of the form by which they were enrolled
         return redirect("hand_out", person)
-    return _page(request, study, _new_form(study), coupon, refusal=answered.refusal, came_again=person)
+    return _page(request, study, _new_form(request, study, coupon), coupon, refusal=answered.refusal, came_again=person)
 
 
 def _page(

@@ -3,15 +3,15 @@
 from datetime import datetime, time
 from typing import Any, cast
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from peerfront.web.live.operations.backups import listed
 from peerfront.web.live.planning.kept_models import live_folder
-from peerfront.web.live.records.database import DatabaseRecords, waiting
-from peerfront.web.live.records.models import Coupon, Decision, Event, Person, Plan, Site
+from peerfront.web.live.records.database import DatabaseRecords, waiting, without_coupons
+from peerfront.web.live.records.models import Coupon, Event, Person, Plan, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.arrival import ScanForm
@@ -59,11 +59,10 @@ def _here(people: QuerySet[Person], site: str | None) -> QuerySet[Person]:
 
 
 def _interviewer(study: StudyRow, site: str | None) -> dict[str, Any]:
-    """The newest people whose answers are missing, and those who came today and have no decision in this round."""
+    """The newest people whose answers are missing, and those who came today and have no coupons yet."""
     unanswered = _here(Person.objects.filter(answers__isnull=True), site)
-    decided = Decision.objects.filter(person=OuterRef("pk"), round=study.rounds)
     today = timezone.make_aware(datetime.combine(timezone.localdate(), time.min))
-    came = _here(Person.objects.filter(answers__isnull=False, enrolled_at__gte=today), site).exclude(Exists(decided))
+    came = _here(without_coupons(study).filter(enrolled_at__gte=today), site)
     return {
         "form": ScanForm(),
         "unanswered": unanswered.order_by("-enrolled_at")[:MOST_LISTED],

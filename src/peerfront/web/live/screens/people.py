@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records.database import DatabaseRecords, row_of, waiting
 from peerfront.web.live.records.models import Contact, Person
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.effects import promised_to
+from peerfront.web.live.rules.effects import to_get
 from peerfront.web.live.rules.records import DecisionRow, PersonRow, StudyRow
 from peerfront.web.live.screens.arrival import step_of
 from peerfront.web.live.screens.coupon_board import shown_coupon
@@ -97,7 +97,7 @@ def person(request: HttpRequest, person: str) -> HttpResponse:
         "coupons": [shown_coupon(each, today_of(study), sites) for each in held],
         "decisions": [(each, reason_lines(each), details(each)) for each in decisions],
         "payments": stored.payments.select_related("site").order_by("at"),
-        "promised": _this_round(row, study),
+        "promised": to_get(DatabaseRecords(), study, row),
         "may": _allowed(request, row, study),
         "sees_code": own_coupon is not None and may(request, Action.SEE_BOARD, own_coupon.site),
         "sees_board": may(request, Action.SEE_BOARD, row.site),
@@ -114,15 +114,6 @@ def _answers(row: PersonRow, study: StudyRow) -> list[tuple[str, str]] | None:
     answers = dict(row.answers)
     asked = [(question.text, answers.pop(question.name, "")) for question in study.settings.questions]
     return asked + sorted(answers.items())
-
-
-def _this_round(row: PersonRow, study: StudyRow) -> int | None:
-    """How many coupons the person is to get in this round; None if nothing is decided, or they got theirs."""
-    if row.withdrawn_at is not None or study.approved_plan is None:
-        return None
-    if DatabaseRecords().decision(study.rounds, row.person) is not None:
-        return None
-    return promised_to(DatabaseRecords(), study, row.person)
 
 
 def _allowed(request: HttpRequest, row: PersonRow, study: StudyRow) -> dict[str, bool]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce, NullIf
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
@@ -196,13 +196,13 @@ def plan_number(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def lines_in_sight(request: HttpRequest, plan: Plan) -> QuerySet[PlanLine]:
-    """The lines of a plan about people whom one may see, with what came of them in its round."""
+    """The lines of a plan about people whom one may see, with what they got in its round, or in any if not in that."""
     only = only_site(request, Action.SEE_PEOPLE)
     lines = PlanLine.objects.filter(plan=plan, **({} if only is None else {"person__site_id": only}))
     decided = Decision.objects.filter(round=OuterRef("plan__round"), person=OuterRef("person"))
     overridden = Override.objects.filter(round=OuterRef("plan__round"), person=OuterRef("person"))
     return lines.select_related("person__site").annotate(
-        handed_out=Subquery(decided.values("coupons")),
+        handed_out=Coalesce(Subquery(decided.values("coupons")), NullIf(F("person__coupons"), Value(0))),
         overridden=Subquery(overridden.values("coupons")),
         why_overridden=Subquery(overridden.values("why")),
     )

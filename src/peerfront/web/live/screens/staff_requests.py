@@ -23,7 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.database import DatabaseRecords, member_from
 from peerfront.web.live.records.models import Event, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.recording import answer
@@ -128,7 +128,7 @@ def member_of(request: HttpRequest) -> Member | None:
     stored: StoredMember | None = getattr(user, "member", None)
     if not user.is_authenticated or not user.is_active or stored is None:
         return None
-    return stored.member
+    return member_from(stored)
 
 
 class _StudyZone(tzinfo):

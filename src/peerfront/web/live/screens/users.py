@@ -33,9 +33,10 @@ from peerfront.web.live.operations.staff import (
     user_of_link,
     write_member,
 )
+from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
-from peerfront.web.live.rules.actions import Member, Role
+from peerfront.web.live.rules.actions import Member, Role, roles_from
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request
 from peerfront.web.live.screens.page_words import refusal_words, term
@@ -143,7 +144,7 @@ def user(request: HttpRequest, number: int) -> HttpResponse:
     person = get_object_or_404(User.objects.select_related("member", "member__site"), pk=number)
     stored = StoredMember.objects.filter(user=person).first()
     own = person.get_username() == cast(AtWork, request).member.name
-    initial = {"roles": stored.member.roles, "site": stored.site_id} if stored else {}
+    initial = {"roles": roles_from(stored.roles), "site": stored.site_id} if stored else {}
     form = RoleForm(request.POST or None, initial=initial)
     page = {"person": person, "own": own, "form": form, "only_key": RequestForm()}
     if request.method != "POST":
@@ -248,14 +249,14 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
     if user is None:
         return render(request, "screens/management/link_ended.html", status=410)
     stored = StoredMember.objects.filter(user=user).first()
-    chooses_name = user.last_login is None and stored is not None and Role.MANAGER in stored.member.roles
+    chooses_name = user.last_login is None and stored is not None and Role.MANAGER in roles_from(stored.roles)
     kind = _NameAndPasswords if chooses_name else SetPasswordForm
     initial = {"user_name": user.username} if chooses_name else {}
     form = kind(user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             if stored and chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
-                _rename(user, name, stored.member)
+                _rename(user, name, member_from(stored))
         except NameTaken:
             form.add_error("user_name", name_taken())
         else:
