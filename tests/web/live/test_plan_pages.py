@@ -1,9 +1,11 @@
 """Pages of the plan: for whom they are, what they show, and every button, with and without a browser."""
 
 import io
+import json
 import re
+from collections import Counter
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import openpyxl
 import pytest
@@ -27,9 +29,11 @@ from peerfront.web.live.planning.planning_inputs import order_of
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.requests import ChangeSettings, IssueCoupons, OverrideCoupons
+from peerfront.web.live.rules.events import PlannedCoupons
+from peerfront.web.live.rules.requests import ApprovePlan, ChangeSettings, IssueCoupons, OverrideCoupons, ProposePlan
 from peerfront.web.live.screens.page_words import chance, reason_sentences, spoken_words
-from peerfront.web.live.screens.plan_page import curve_of, differences
+from peerfront.web.live.screens.plan_news import GroupFlip, Line, PersonFlip, changes_between
+from peerfront.web.live.screens.plan_page import curve_of
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import speaking
 
@@ -67,27 +71,33 @@ def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) 
     page = going.client(Role.COORDINATOR).get("/plan/")
     shown = _text(page)
     assert "Waits for approval" in shown
-    assert f"Model {plan.model}" in shown
+    assert f"Model {plan.model}" in shown, "in a fold"
     for line in plan.lines.all():
         assert line.person_id in shown
     total = sum(line.coupons for line in plan.lines.all())
     getting = plan.lines.filter(coupons__gt=0).count()
-    assert f"Give out {total} coupons to {getting} of {plan.lines.count()} people:" in shown
+    assert f"{getting} of {plan.lines.count()} people who wait get coupons" in shown
+    kept = DatabaseRecords().study().kept
+    assert f"{total} coupons of {kept} left; {kept - total} stay" in shown
+    for coupons, people in Counter(plan.lines.values_list("coupons", flat=True)).items():
+        assert f"{coupons} coupons: {people} people" in shown
     assert f'data-spend="{total}"' in page.content.decode()
     assert f"{total} (the plan)" in shown
     summary = KeptModel(plan.model).plan(plan.seed).summary
     with speaking(page_speaker()):
         for line in (*summary.words, *summary.details):
             assert escape(str(line)) in page.content.decode()
-    assert "What is different from plan" in shown
+    before = models.Plan.objects.filter(round__isnull=False).order_by("-plan").first()
+    assert f"Since plan {before.plan}: {plan.lines.count()} new" in shown
 
 
 def test_the_plan_page_is_short_beside_its_table(going) -> None:
     html = going.client(Role.COORDINATOR).get("/plan/").content.decode()
     main = html[html.index("<main") : html.index("</main")]
-    open_to_all = re.sub(r"<table.*?</table>|<details.*?</details>", " ", main, flags=re.DOTALL)
+    open_to_all = re.sub(r"<table.*?</table>", " ", main, flags=re.DOTALL)
+    open_to_all = re.sub(r"<details.*?</details>", " ", open_to_all, flags=re.DOTALL)
     words = re.sub(r"<[^>]+>", " ", open_to_all).split()
-    assert 50 < len(words) <= 300
+    assert 50 < len(words) <= 130
 
 
 def test_pages_files_and_advice_show_the_same_figures(going, planned) -> None:  # noqa: F811
@@ -111,16 +121,18 @@ def test_pages_files_and_advice_show_the_same_figures(going, planned) -> None:  
     figures = [outlook.already + own[name] for name in ("recruits", "p10", "p90")]
     assert [float(each) for each in people] == pytest.approx(figures, abs=0.005)
     pages = {name: _text(going.client(Role.COORDINATOR).get(f"/{name}/")) for name in ("plan", "progress")}
-    band = f"{own['p10']:.0f} to {own['p90']:.0f} more people by"
     for shown in pages.values():
-        assert band in shown
+        assert _band(summary.expected) in shown
         assert f"{own['recruits']:.0f} on average" in shown
-    assert f"expects {band} {until}" in pages["progress"]
+    assert f"chance {own['reaches_target']:.0%}" in pages["plan"]
     assert f"Give out {advice.sheet.spend} coupons" in pages["plan"]
-    assert len(re.findall(r"on average", pages["plan"])) == 1
     given = dict(zip(advice.sheet.table["person"], advice.sheet.table["coupons"], strict=True))
     ids = study_table()[1]
     assert {ids[line.person_id]: line.planned for line in plan.lines.all()} == given
+
+
+def _band(expected) -> str:
+    return f"{expected.low:.0f} – {expected.high:.0f} more people by"  # noqa: RUF001
 
 
 def test_at_least_one_each_is_asked_until_somebody_decides(going) -> None:
@@ -134,7 +146,7 @@ def test_at_least_one_each_is_asked_until_somebody_decides(going) -> None:
 
 def test_who_sees_which_buttons(going, planned) -> None:  # noqa: F811
     number = planned.plan.plan
-    buttons = ("Approve this plan", "Change a number", "Stop this plan", "Make a new plan")
+    buttons = ("Approve this plan", "Change p", "Stop this plan", "Make a new plan")
     seen = {
         (Role.COORDINATOR, None): (True, True, True, True),
         (Role.COORDINATOR, "north"): (False, False, True, False),
@@ -183,9 +195,13 @@ def test_a_number_is_changed_with_a_reason_then_the_plan_approved(going, planned
     shown = client.get("/plan/")
     assert "moved away &lt;b&gt;" in shown.content.decode()
     assert f"(planned {line.planned})" in _text(shown)
-    page = client.get(f"/plan/{plan.plan}/approve/")
-    assert client.post(f"/plan/{plan.plan}/approve/", {"key": _key(page)}).status_code == 302
+    assert client.get(f"/plan/{plan.plan}/approve/").url == f"/plan/{plan.plan}/"
+    approve = re.search(r'action="/plan/\d+/approve/">.*?</form>', shown.content.decode(), re.DOTALL)[0]
+    entries = {"key": re.search(r'name="key" value="([0-9a-f]+)"', approve)[1]}
+    assert client.post(f"/plan/{plan.plan}/approve/", entries).status_code == 302
+    assert client.post(f"/plan/{plan.plan}/approve/", entries).status_code == 302, "sent twice"
     shown = _text(client.get("/plan/"))
+    assert len(re.findall("is approved. Coupons are handed out", shown)) == 1
     assert "Approved, in use" in shown
     assert "Approve this plan" not in shown
     assert DatabaseRecords().study().approved_plan == plan.plan
@@ -208,6 +224,7 @@ def test_what_is_expected_of_a_changed_plan_is_worked_out_again(going, planned, 
     client, plan = going.client(Role.COORDINATOR), planned.plan
     kept = KeptModel(plan.model).plan(plan.seed)
     before, line = kept.summary, plan.lines.order_by("-coupons").first()
+    before_total = sum(plan.lines.values_list("planned", flat=True))
     address = f"/plan/{plan.plan}/change/"
     client.post(address, {"key": "change-1", "person": line.person_id, "coupons": 0, "why": "moved away"})
     job = models.PlanningJob.objects.get(plan=plan, state__in=jobs.UNDER_WAY)
@@ -223,10 +240,11 @@ def test_what_is_expected_of_a_changed_plan_is_worked_out_again(going, planned, 
     shown = {page: _text(client.get(page)) for page in ("/plan/", "/progress/")}
     for text in shown.values():
         assert BEFORE not in text
-        assert f"{now.expected.low:.0f} to {now.expected.high:.0f} more people by" in text
+        assert _band(now.expected) in text
         assert any(f"{float(last[1]) + rounding:.0f}" in text for rounding in (-0.05, 0.05))  # the file has a decimal
     assert f"Give out {total} coupons" in shown["/plan/"]
-    assert f"1 number was changed by hand: the plan gives out {total} coupons" in shown["/plan/"]
+    assert f"1 number was changed by hand; {before_total} coupons were planned" in shown["/plan/"]
+    assert f"{total} coupons of" in shown["/plan/"]
     sheet = client.get(f"/plan/{plan.plan}/sheet/?file=csv").content.decode("utf-8-sig").splitlines()
     own = next(row for row in sheet if row.startswith(f"{line.person_id},")).split(",")
     assert own[2:5] == ["0", str(line.planned), "moved away"]
@@ -248,8 +266,8 @@ def test_an_outdated_plan_is_refused_with_the_person(going, planned) -> None:  #
     going.do(OverrideCoupons(line.person_id, 1, "now"), site=line.person.site_id)
     going.do(IssueCoupons(line.person_id), site=line.person.site_id)
     client = going.client(Role.COORDINATOR)
-    page = client.get(f"/plan/{plan.plan}/approve/")
-    refused = _text(client.post(f"/plan/{plan.plan}/approve/", {"key": _key(page)}))
+    refused = _text(client.post(f"/plan/{plan.plan}/approve/", {"key": "approve-1"}))
+    assert "Approve this plan" in refused, "the page of the plan"
     assert f"{line.person_id} got coupons or withdrew" in refused
     assert "give this person 0 coupons" in refused
 
@@ -358,7 +376,7 @@ def test_every_page_of_the_plan_is_without_grave_findings(chromium, going, plann
     person = planned.plan.lines.first().person_id
     addresses = (
         "/plan/", "/plan/1/", f"/plan/{number}/sheet/", f"/plan/{number}/change/?person={person}",
-        f"/plan/{number}/approve/", f"/plan/{number}/stop/",
+        f"/plan/{number}/?coupons=3", f"/plan/{number}/stop/",
     )  # fmt: skip
     with served() as address:
         page = _open(chromium, going, address, size)
@@ -399,24 +417,91 @@ def test_a_plan_is_made_and_approved_in_a_browser(chromium, tmp_path) -> None:
             page.get_by_role("button", name="Make a new plan").click()
             page.get_by_role("heading", name="A plan is being made").wait_for()
             assert grave_findings(page) == []
-            page.get_by_role("link", name="Approve this plan").click(timeout=120_000)
-            page.get_by_role("button", name="Approve the plan").click()
+            approve = page.get_by_role("button", name="Approve this plan")
+            approve.wait_for(timeout=120_000)
+            box = approve.bounding_box()
+            assert box["y"] + box["height"] <= page.viewport_size["height"], "without scrolling"
+            approve.click()
             page.get_by_text("Plan 1 is approved.").wait_for()
             assert "plain rule, not a prediction" in page.locator("main").inner_text()
             page.context.close()
 
 
+def _lines(numbers, answers=()) -> list[Line]:
+    return [Line(person, coupons, dict(answers)) for person, coupons in numbers.items()]
+
+
 @pytest.mark.parametrize(
     ("before", "now", "expected"),
     [
-        ({}, {"a": 1}, (("a",), (), (), 0)),
-        ({"a": 1, "b": 2}, {"b": 3, "c": 0}, (("c",), ("a",), (("b", 2, 3),), 0)),
-        ({"a": 1}, {"a": 1}, ((), (), (), 1)),
+        ({}, {"a": 1}, (1, 0, 0, 0, ())),
+        ({"a": 1, "b": 2}, {"b": 3, "c": 0}, (1, 1, 0, 0, ())),
+        ({"a": 1, "b": 1}, {"a": 1, "b": 0}, (0, 0, 1, 1, ())),
+        ({"a": 3, "b": 0}, {"a": 0, "b": 2}, (0, 1, 1, 0, (PersonFlip("a", 3, 0), PersonFlip("b", 0, 2)))),
     ],
 )
-def test_differences_between_plans(before, now, expected) -> None:
-    found = differences(before, now)
-    assert (found.new, found.gone, found.other, found.same) == expected
+def test_changes_between_plans(before, now, expected) -> None:
+    found = changes_between(_lines(before), _lines(now), ["gender"])
+    assert (found.new, found.more, found.fewer, found.same, found.people) == expected
+    assert found.groups == ()
+
+
+def test_a_group_that_goes_from_many_to_none_is_named() -> None:
+    women, men = [("gender", "f")], [("gender", "m")]
+    before = _lines(dict.fromkeys("abcde", 3), women) + _lines(dict.fromkeys("uvwxy", 1), men)
+    now = _lines(dict.fromkeys("klmno", 0), women) + _lines(dict.fromkeys("uvwxy", 2), men)
+    assert changes_between(before, now, ["gender"]).groups == (GroupFlip("gender", "f", 5, 3.0, 0.0),)
+    assert changes_between(before[1:], now, ["gender"]).groups == (), "too few"
+
+
+def test_big_changes_are_named_with_what_is_new(going) -> None:
+    """People who wait still, and got three by the approved plan, get none by the next one."""
+    settings = DatabaseRecords().study().settings
+    people = [f"wait-{number}" for number in range(6)]
+    for person in people:
+        going.seed(person, site="north")
+    waiting = [models.Person.objects.get(pk=person) for person in people]
+    for person in waiting:
+        if person.answers is None:
+            going.came(person.pk, "north")
+    reasons = {3: {"code": "same_for_all", "coupons": 3}, 0: {"code": "less_likely", "chance": 0.1}}
+    for coupons in (3, 0):
+        lines = tuple(PlannedCoupons(each, coupons, "", 1.0, json.dumps(reasons[coupons])) for each in people)
+        (event,) = going.do(ProposePlan("model-7", coupons, lines)).events
+        if coupons:
+            going.do(ApprovePlan(event.fact.plan))
+            going.clock += timedelta(minutes=1)
+            going.do(ChangeSettings(replace(settings, target=190), "more money"))
+            going.seed("new", site="north")
+    shown = _text(going.client(Role.COORDINATOR).get("/plan/"))
+    assert "6 get fewer" in shown
+    assert "Big changes since plan" in shown
+    assert "wait-0 : from 3 to 0 ( less likely )" in shown
+    assert "and 2 more people" in shown
+    assert "1 person came; the same model; other settings: People wanted in all." in shown
+
+
+def test_a_plan_of_3000_people_is_small_and_shows_each_group(going, planned) -> None:  # noqa: F811
+    plan, one = planned.plan, models.Person.objects.first()
+    people = [
+        models.Person(
+            person=f"x{n:04}", site_id="north", code=f"x{n}", enrolled_at=one.enrolled_at, coupons=0, answers=[]
+        )
+        for n in range(3_000)
+    ]
+    models.Person.objects.bulk_create(people)
+    reason = plan.lines.first().reason
+    models.PlanLine.objects.bulk_create(
+        models.PlanLine(plan=plan, person=each, coupons=n % 4, planned=n % 4, probability=1.0, reason=reason)
+        for n, each in enumerate(people)
+    )
+    client = going.client(Role.COORDINATOR)
+    page = client.get("/plan/")
+    assert len(page.content) < 200_000
+    assert "none: 750 people" in _text(page)
+    assert "Page 1 of 15" in _text(client.get("/plan/?coupons=0"))
+    for strange in ("x", "-1", "99999", "²"):
+        assert client.get("/plan/", {"coupons": strange}).status_code == 200
 
 
 def test_a_curve_has_the_plan_on_it_and_loses_nothing_there() -> None:

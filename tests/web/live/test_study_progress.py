@@ -1,5 +1,6 @@
 """Progress: numbers that add up, charts with a table each, and the forecast beside the model."""
 
+import re
 from datetime import date, timedelta
 
 import pytest
@@ -97,7 +98,7 @@ def test_open_coupons_are_those_that_a_plan_of_today_counts() -> None:
     planned = coupon_counts(live_study().as_of(today)).open
     page = study.client(Role.COORDINATOR).get("/progress/")
     assert page.context["now"].open == planned > 0
-    assert sum(each.open for each in page.context["by_site"]) == planned
+    assert sum(each.open for _, each in page.context["by_site"]) == planned
     counts = page.context["now"].coupons
     ends_today = models.Coupon.objects.filter(holder=holder, redemption=None).count()
     assert counts["valid"] + counts["not_yet"] == planned + ends_today
@@ -112,6 +113,7 @@ def test_the_page_has_a_table_beside_each_picture_and_the_forecast_where_there_i
     for name in ("people", "weeks", "waves", "returns"):
         assert "<table>" in _chart(page, name)
     assert "polygon" not in _chart(page, "people")
+    assert re.search(r"expired unused, and \d+ may still be used", page.content.decode())
     plan = models.Plan.objects.order_by("-plan").first()
     folder = KeptModel(plan.model).plan(plan.seed).folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ def demo_pages() -> dict[str, list[str]]:
             "/", "/add-seed/", "/coupons/", f"/coupons/{code}/", f"/coupons/{code}/extend/", f"/coupons/{code}/void/",
             "/people/", f"/people/{holder}/", f"/people/{holder}/correct/", f"/people/{holder}/withdraw/",
             f"/people/{holder}/contact/", "/trees/", "/progress/", "/plan/", f"/plan/{plan}/sheet/",
-            f"/plan/{plan}/approve/", f"/plan/{plan}/change/",
+            f"/plan/{plan}/?coupons=3", f"/plan/{plan}/change/",
         ],
         "analyst": ["/", "/estimates/", "/export/"],
         "investigator": ["/", "/users/"],

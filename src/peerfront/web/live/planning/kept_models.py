@@ -52,7 +52,8 @@ _FITTED = {"fitted_to": FITTED_TO, "columns": [TEXT], "cap": COUNT, "rounds": CO
 _COMPARED = {"rule": TEXT, **dict.fromkeys(("recruits", "lead", "low", "high"), NUMBER)}
 _EXPECTED = {
     "recruits": NUMBER, "low?": maybe(NUMBER), "high?": maybe(NUMBER), "until?": TEXT, "rounds?": maybe(COUNT),
-    "from_open?": maybe(NUMBER), "target_chance?": maybe(NUMBER), "gains?": [_COMPARED], "choices?": [_COMPARED],
+    "from_open?": maybe(NUMBER), "target_chance?": maybe(NUMBER), "off_by?": maybe(NUMBER), "gains?": [_COMPARED],
+    "choices?": [_COMPARED],
 }  # fmt: skip
 _SUMMARY = {
     "day": day(), "refitted": TRUTH, "waiting": COUNT, "budget": COUNT, "open_coupons": COUNT,
@@ -99,6 +100,8 @@ class Expected:
     from_open: float | None = None
     """Of the recruits, those with coupons that were open on the day of the plan."""
     target_chance: float | None = None
+    off_by: float | None = None
+    """The factor by which earlier forecasts so far ahead missed, if it is too large to rely on this one."""
     gains: tuple[Compared, ...] = ()
     choices: tuple[Compared, ...] = ()
     """Other plans, such as at least one coupon each (`choices.at_least_one`)."""
@@ -119,6 +122,7 @@ class Expected:
             rounds=outlook.horizon.days if outlook.by_rounds else None,
             from_open=outlook.from_open,
             target_chance=None if outlook.target is None else float(plan["reaches_target"]),
+            off_by=None if outlook.trust is None or outlook.trust.relied_on else outlook.trust.factor,
             gains=tuple(_compared(gain.policy, gain) for gain in outlook.gains.each),
             choices=tuple(_compared(_code(gain), gain) for gain in outlook.choices.each),
         )

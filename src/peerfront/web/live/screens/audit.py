@@ -192,7 +192,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 def _line(stored: models.Event, sites: dict[str, str]) -> dict[str, Any]:
     """An event as the list shows it; its site is empty for the whole study."""
     event = link_of(stored).event
-    before = _settings_before(stored.number) if isinstance(event.fact, SettingsChanged) else None
+    before = settings_before(number__lt=stored.number) if isinstance(event.fact, SettingsChanged) else None
     return {
         "stored": stored,
         "words": sentence(event),
@@ -202,9 +202,10 @@ def _line(stored: models.Event, sites: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _settings_before(number: int) -> Settings | None:
+def settings_before(**limit: Any) -> Settings | None:
+    """The settings as they were before a number (`number__lt`) or at a time (`at__lte`)."""
     kinds = ("study_begun", "settings_changed")
-    stored = models.Event.objects.filter(number__lt=number, kind__in=kinds).order_by("-number").first()
+    stored = models.Event.objects.filter(kind__in=kinds, **limit).order_by("-number").first()
     event: Event | None = None if stored is None else link_of(stored).event
     fact = None if event is None else event.fact
     return fact.settings if isinstance(fact, StudyBegun | SettingsChanged) else None

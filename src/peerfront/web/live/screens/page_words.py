@@ -15,8 +15,9 @@ from peerfront.web.live.rules.events import CouponsIssued, DecidedBy, RequestRef
 from peerfront.web.live.rules.records import DecisionRow
 from peerfront.web.live.rules.refusals import TERMS, Reason, Refusal
 from peerfront.web.pages.speaking import page_speaker
+from peerfront.words import language
 from peerfront.words.language import Text, joined, speaking
-from peerfront.words.reason_words import reason_text, spoken_reason
+from peerfront.words.reason_words import reason_text, short_reason, spoken_reason
 from peerfront.words.stored_text import reason_from_text
 
 register = template.Library()
@@ -91,6 +92,13 @@ def shown_amount(amount: int, currency: str) -> str:
 
 
 @register.filter
+def about_amount(amount: int, currency: str) -> str:
+    """An amount without decimal places: EUR 434."""
+    value = round(Decimal(amount).scaleb(-decimals(currency)))
+    return f"{currency}\u00a0{number_format(value, use_l10n=True, force_grouping=True)}"
+
+
+@register.filter
 def shown_code(code: str) -> str:
     """A coupon's code in groups, as it is printed."""
     return visible(codes.shown_code(code))
@@ -130,6 +138,22 @@ def spoken_words(stored: str, decided_by: DecidedBy = DecidedBy.PLAN) -> str:
         return gettext("As planned for this round.")
     with speaking(page_speaker()):
         return str(spoken_reason(reason))
+
+
+@register.filter
+def percent(share: float) -> str:
+    """A share or chance in percent, in the reader's language."""
+    with speaking(page_speaker()):
+        return str(language.percent(share))
+
+
+def short_words(stored: str) -> str:
+    """Why somebody gets a number of coupons, in a few words; text of earlier versions as it is."""
+    reason = reason_from_text(stored)
+    if isinstance(reason, str):
+        return reason
+    with speaking(page_speaker()):
+        return str(short_reason(reason))
 
 
 def reason_sentences(stored: str) -> list[str]:

@@ -6,12 +6,10 @@ import pandas as pd
 from django import forms
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from openpyxl import Workbook
@@ -22,21 +20,23 @@ from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.records.models import Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.rules.requests import ApprovePlan, ChangePlan, StopPlan
 from peerfront.web.live.rules.study_settings import LARGEST_CAP
-from peerfront.web.live.screens.form_pages import PageForm, form_page, why_field
+from peerfront.web.live.screens.form_pages import PageForm, why_field
 from peerfront.web.live.screens.page_frame import may, site_filter, sites_in_sight, study_or_404, time_text
+from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.plan_page import (
     STATUSES,
     ShownLine,
     job_context,
     lines_in_sight,
+    plan_in_view,
     shown_lines,
     summary_of,
 )
-from peerfront.web.live.screens.staff_requests import AtWork
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
 
 
 @require_POST
@@ -117,40 +117,18 @@ class ChangeForm(PlanForm):
         transaction.on_commit(lambda: jobs.look_again_if_changed(self.plan.plan, self.asked_by))
 
 
-class ApproveForm(PlanForm):
-    """Let a plan be the one by which coupons are handed out."""
-
-    title = _("Approve plan %(plan)s")
-    lead: Promise | str = _("From now on coupons are handed out by this plan, and a new round begins.")
-    button = _("Approve the plan")
-    done = _("Plan %(plan)s is approved. Coupons are handed out by it from now on.")
-
-    def __init__(self, request: HttpRequest, number: int) -> None:
-        super().__init__(request, number)
-        if self.study.approved_plan is not None:
-            ends = gettext("Plan %(plan)s ends: who has not got coupons yet gets them by this plan.")
-            self.lead = f"{self.lead} {ends % {'plan': self.study.approved_plan}}"
-
-    def facts(self) -> list[tuple[str, object]]:
-        lines = PlanLine.objects.filter(plan=self.plan)
-        coupons, people = lines.aggregate(coupons=Sum("coupons", default=0))["coupons"], lines.count()
-        return [
-            (gettext("Coupons in the plan"), _coupons(coupons)),
-            (gettext("For"), ngettext("%(people)d person", "%(people)d people", people) % {"people": people}),
-            (gettext("Left afterwards"), _coupons(self.study.kept - coupons)),
-            (gettext("Model"), self.plan.model),
-        ]
-
-    def wish(self) -> ApprovePlan:
-        return ApprovePlan(self.plan.plan)
-
-
 def approve_plan(request: HttpRequest, number: int) -> HttpResponse:
     """Let a plan be the one by which coupons are handed out; its model is loaded for whoever comes next."""
-    response = form_page(ApproveForm)(request, number=number)
-    if Plan.objects.filter(plan=number, status=PlanStatus.APPROVED.value).exists() and request.method == "POST":
+    plan, form = get_object_or_404(Plan, plan=number), RequestForm(request.POST)
+    if request.method == "POST" and form.is_valid():
+        answered = form.ask(request, ApprovePlan(number))
+        if isinstance(answered, Refused):
+            return plan_in_view(request, plan, **refusal_words(answered.refusal))
+        if not answered.repeated:
+            done = gettext("Plan %(plan)s is approved. Coupons are handed out by it from now on.")
+            messages.success(request, done % {"plan": number})
         warm_up_in_background()
-    return response
+    return redirect("plan_number", number)
 
 
 class StopForm(PlanForm):
@@ -173,10 +151,6 @@ class StopForm(PlanForm):
 
     def wish(self) -> StopPlan:
         return StopPlan(self.plan.plan, self.cleaned_data["why"])
-
-
-def _coupons(number: int) -> str:
-    return ngettext("%(coupons)d coupon", "%(coupons)d coupons", number) % {"coupons": number}
 
 
 _FILES = {

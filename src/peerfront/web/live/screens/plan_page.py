@@ -4,20 +4,26 @@ A role for one site sees the people of that site; of the others only how many pe
 """
 
 import csv
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, NullIf
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.errors import DamagedFile
 from peerfront.foundation.own_files import own_bytes
+from peerfront.study.reasons import Reason
+from peerfront.study.sheet_groups import groups_of
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, PlanSummary
 from peerfront.web.live.planning.planning_inputs import numbers_of
@@ -26,10 +32,20 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import DecidedBy
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.page_frame import list_page, may, only_site, study_or_404
-from peerfront.web.live.screens.page_words import reason_sentences, spoken_words
+from peerfront.web.live.screens.page_words import reason_sentences, short_words, spoken_words
+from peerfront.web.live.screens.plan_news import (
+    Changes,
+    Line,
+    asked_for_plans,
+    changes_between,
+    news_between,
+    plan_before,
+)
 from peerfront.web.live.screens.progress_page import read_forecast
-from peerfront.web.live.screens.staff_requests import site_name
+from peerfront.web.live.screens.settings_page import SettingsForm
+from peerfront.web.live.screens.staff_requests import RequestForm, new_key, site_name
 from peerfront.words.charts import drawn
+from peerfront.words.stored_text import reason_from_text
 from peerfront.words.study_charts import people_chart
 
 STATUSES: dict[str, tuple[Promise | str, str]] = {
@@ -66,6 +82,8 @@ WIDTH, HEIGHT, MARGIN = 640, 220, 12
 """Of the picture, in its own units."""
 MOST_ROWS = 13
 """Rows of the short table."""
+MOST_FLIPS = 4
+"""People named whose number changes much."""
 
 
 @dataclass(frozen=True)
@@ -124,25 +142,6 @@ def read_curve(path: Path, planned: int) -> Curve | None:
 
 
 @dataclass(frozen=True)
-class Differences:
-    """People of a plan who are new, gone, or get another number than in the plan before."""
-
-    new: tuple[str, ...]
-    gone: tuple[str, ...]
-    other: tuple[tuple[str, int, int], ...]
-    """Person, number before, number now."""
-    same: int
-
-
-def differences(before: Mapping[str, int], now: Mapping[str, int]) -> Differences:
-    """Compare two plans, each of people with their numbers of coupons."""
-    both = sorted(before.keys() & now.keys())
-    other = tuple((person, before[person], now[person]) for person in both if before[person] != now[person])
-    new, gone = tuple(sorted(now.keys() - before.keys())), tuple(sorted(before.keys() - now.keys()))
-    return Differences(new, gone, other, len(both) - len(other))
-
-
-@dataclass(frozen=True)
 class ShownLine:
     """One person of a plan, with what the model said about them."""
 
@@ -151,13 +150,17 @@ class ShownLine:
     """The planned number, or the one that somebody chose instead."""
     why: str
     """Why they chose it."""
+    short: str
+    """The reason in a few words."""
     reasons: list[str]
-    """Sentences of the reason; all but the first are shown on request."""
+    """Its sentences, shown on request."""
     chances: str
     """The chance that each coupon is used; empty where no model said, as for a number chosen a moment ago."""
     now: float | None
     """Recruits expected from these coupons."""
     later: float | None
+    key: str = field(default_factory=new_key)
+    """Of the request that changes the number."""
 
     @property
     def spoken(self) -> str:
@@ -173,9 +176,8 @@ def shown_lines(lines: Iterable[Any], summary: PlanSummary | None) -> list[Shown
         known = summary is not None and coupons == summary.by_hand.get(line.person_id, line.planned)
         chances, brings = (summary.chances, summary.brings) if summary is not None and known else ({}, {})
         own = chances.get(line.person_id, ""), *brings.get(line.person_id, (None, None))
-        shown.append(
-            ShownLine(line, coupons, line.why_overridden or line.why_changed, reason_sentences(line.reason), *own)
-        )
+        why, reason = line.why_overridden or line.why_changed, line.reason
+        shown.append(ShownLine(line, coupons, why, short_words(reason), reason_sentences(reason), *own))
     return shown
 
 
@@ -186,13 +188,12 @@ def job_context(job: PlanningJob | None) -> dict[str, Any]:
 
 def plan(request: HttpRequest) -> HttpResponse:
     """The newest plan; how to make one where there is none."""
-    study = study_or_404()
-    return _page(request, study, Plan.objects.filter(plan=study.last_plan).first())
+    return plan_in_view(request, Plan.objects.filter(plan=study_or_404().last_plan).first())
 
 
 def plan_number(request: HttpRequest, number: int) -> HttpResponse:
     """One plan by its number."""
-    return _page(request, study_or_404(), get_object_or_404(Plan, plan=number))
+    return plan_in_view(request, get_object_or_404(Plan, plan=number))
 
 
 def lines_in_sight(request: HttpRequest, plan: Plan) -> QuerySet[PlanLine]:
@@ -213,8 +214,9 @@ def summary_of(plan: Plan) -> PlanSummary | None:
     return KeptModel(plan.model).plan(plan.seed).summary
 
 
-def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpResponse:
-    job = jobs.newest()
+def plan_in_view(request: HttpRequest, plan: Plan | None, **more: Any) -> HttpResponse:
+    """The page of a plan; `more` is what its template gets besides, such as why it was not approved."""
+    study, job = study_or_404(), jobs.newest()
     context = job_context(job) | {
         "plan": plan,
         "failed": jobs.message_of(job) if job is not None and job.state == jobs.FAILED else "",
@@ -224,7 +226,7 @@ def _page(request: HttpRequest, study: StudyRow, plan: Plan | None) -> HttpRespo
     }
     if plan is not None:
         context |= _about(request, study, plan)
-    return render(request, "screens/plan.html", context)
+    return render(request, "screens/plan.html", context | more)
 
 
 def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
@@ -232,38 +234,115 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
     total = PlanLine.objects.filter(plan=plan).aggregate(people=Count("pk"), planned=Sum("planned", default=0))
     numbers, by_hand = numbers_of(plan)
     lines = lines_in_sight(request, plan)
-    page = list_page(request, lines.order_by("person_id"))
+    group = request.GET.get("coupons", "")
+    listed = lines.filter(coupons=int(group)) if group.isascii() and group.isdigit() and len(group) < 4 else lines
+    page = list_page(request, listed.order_by("person_id"))
     kept = KeptModel(plan.model).plan(plan.seed)
     waits = plan.status == PlanStatus.PROPOSED
     only = only_site(request, Action.SEE_PEOPLE)
+    coupons, before_change = sum(numbers.values()), summary is not None and summary.by_hand != by_hand
     return {
         "status": STATUSES[plan.status],
         "summary": summary,
+        "until": None if summary is None or summary.expected is None else _day(summary.expected.until),
         "asks_one_each": _asks_one_each(study, summary),
         "details": [] if summary is None else _details(summary),
         "is_plain_rule": plan.model == SAME_FOR_ALL,
+        "form": RequestForm(),
+        "groups": _groups(lines),
+        "group": group,
+        "is_listed": bool(group or request.GET.get("page")),
         "page": page,
         "lines": shown_lines(page.object_list, summary),
         "has_strata": lines.exclude(stratum="").exists(),
         **total,
-        "coupons": sum(numbers.values()),
+        "getting": sum(number > 0 for number in numbers.values()),
+        "coupons": coupons,
+        "left": study.kept - coupons,
+        "rewards": _rewards(study, coupons, None if before_change else summary),
         "by_hand": len(by_hand),
-        "before_change": summary is not None and summary.by_hand != by_hand,
+        "before_change": before_change,
         "by_site": [] if only is None else _by_site(plan),
         "curve": None if by_hand else read_curve(kept.curve, total["planned"]),
         "forecast": _expected_people(study, kept.forecast),
-        "differences": _since_before(request, plan),
         "may_change": waits and may(request, Action.CHANGE_PLAN, None),
         "may_approve": waits and may(request, Action.APPROVE_PLAN, None),
         "may_stop": (waits or plan.status == PlanStatus.APPROVED) and may(request, Action.STOP_PLAN, None),
         "waits": waits,
         "own_site": None if only is None else site_name(only),
+        **_against_before(request, study, plan),
     }
 
 
 def _expected_people(study: StudyRow, path: Path) -> str:
     forecast, settings = read_forecast(path), study.settings
     return drawn(people_chart(forecast, target=settings.target, deadline=settings.deadline)) if forecast else ""
+
+
+def _day(text: str) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def _groups(lines: QuerySet[PlanLine]) -> list[tuple[int, int, str]]:
+    """How many people get each number of coupons, the most first, and the answers that tell most of them apart."""
+    rows = list(lines.order_by().values_list("coupons", "reason"))
+    known = {text: reason_from_text(text) for text in {text for _, text in rows}}
+    table = pd.DataFrame(
+        [(coupons, known[text]) for coupons, text in rows if isinstance(known[text], Reason)],
+        columns=["coupons", "reason"],
+    )
+    answers = {group.coupons: ", ".join(map(": ".join, group.answers)) for group in groups_of(table)}
+    people = Counter(coupons for coupons, _ in rows)
+    return [(coupons, people[coupons], answers.get(coupons, "")) for coupons in sorted(people, reverse=True)]
+
+
+def _rewards(study: StudyRow, coupons: int, summary: PlanSummary | None) -> tuple[int, int | None] | None:
+    """What is paid if all coupons of a plan are used, and as expected; None where nothing is paid."""
+    each = study.settings.interview_payment + study.settings.recruiting_payment
+    if not each:
+        return None
+    used = None if summary is None or not summary.brings else sum(now for now, _ in summary.brings.values())
+    return each * coupons, None if used is None else round(each * used)
+
+
+def _against_before(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
+    """What changes against the plan that was approved before, for the people in sight; nothing for the first plan."""
+    before = plan_before(plan)
+    if before is None:
+        return {}
+
+    def lines(of_plan: Plan) -> list[Line]:
+        annotated: QuerySet[Any] = lines_in_sight(request, of_plan)
+        rows = annotated.values_list("person_id", "coupons", "overridden", "person__answers")
+        return [
+            Line(person, coupons if overridden is None else overridden, dict(answers or ()))
+            for person, coupons, overridden, answers in rows
+        ]
+
+    changes = changes_between(lines(before), lines(plan), asked_for_plans(study.settings))
+    flipped = changes.people[:MOST_FLIPS]
+    reasons = dict(plan.lines.filter(person__in=[flip.person for flip in flipped]).values_list("person_id", "reason"))
+    news = news_between(before, plan) if changes.people or changes.groups else None
+    return {
+        "before": before.plan,
+        "changes": changes,
+        "since": _since(changes),
+        "flips": [(flip, short_words(reasons[flip.person])) for flip in flipped],
+        "more_flips": len(changes.people) - len(flipped),
+        "news": news,
+        "new_settings": [] if news is None else [SettingsForm.base_fields[name].label for name in news.settings],
+    }
+
+
+def _since(changes: Changes) -> list[str]:
+    """How many people are new, get more, fewer or the same, without those that are none."""
+    counts = {
+        ngettext("%(n)d new", "%(n)d new", changes.new): changes.new,
+        ngettext("%(n)d gets more", "%(n)d get more", changes.more): changes.more,
+        ngettext("%(n)d gets fewer", "%(n)d get fewer", changes.fewer): changes.fewer,
+        ngettext("%(n)d the same", "%(n)d the same", changes.same): changes.same,
+    }
+    return [words % {"n": number} for words, number in counts.items() if number] or [gettext("nobody")]
 
 
 def _details(summary: PlanSummary) -> list[Any]:
@@ -282,15 +361,3 @@ def _by_site(plan: Plan) -> Iterable[tuple[str, int, int]]:
     """People and coupons of a plan at each site."""
     counted = PlanLine.objects.filter(plan=plan).values_list("person__site__name").order_by("person__site__name")
     return counted.annotate(Count("pk"), Sum("coupons"))
-
-
-def _since_before(request: HttpRequest, plan: Plan) -> tuple[int, Differences] | None:
-    """The number of the plan before, and what differs for the people in sight; None for the first plan."""
-    before = Plan.objects.filter(plan__lt=plan.plan).order_by("-plan").first()
-    if before is None:
-        return None
-
-    def numbers(of_plan: Plan) -> dict[str, int]:
-        return dict(lines_in_sight(request, of_plan).values_list("person_id", "coupons"))
-
-    return before.plan, differences(numbers(before), numbers(plan))

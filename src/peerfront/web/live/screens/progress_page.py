@@ -192,6 +192,8 @@ def progress(request: HttpRequest) -> HttpResponse:
     ahead, forecast = _newest_outlook(study) if site is None else (None, [])
     summary = None if ahead is None else KeptModel(ahead.model).plan(ahead.seed).summary
     by_hand = {} if ahead is None else numbers_of(Plan.objects.get(plan=ahead.plan))[1]
+    looked = None if summary is None else summary.expected
+    expected = looked if looked is not None and looked.low is not None and looked.until else None
     sites = sites_in_sight(request, Action.SEE_PROGRESS)
     context = {
         "now": now,
@@ -199,15 +201,15 @@ def progress(request: HttpRequest) -> HttpResponse:
         "site_choices": sites,
         "charts": {name: drawn(chart) for name, chart in _charts(study, today, now, forecast).items()},
         "target": study.settings.target if site is None else None,
-        "days_left": None if deadline is None else (deadline - today).days,
+        "days_left": None if deadline is None else max((deadline - today).days, 0),
         "this_week": now.weeks[-1].came if now.weeks else 0,
         "promised": 0 if plan is None else plan.promised,
-        "share_used": _percent(now.share_used),
+        "share_used": now.share_used,
         "forecast": forecast,
-        "ahead": ahead,
-        "summary": summary,
+        "expected": expected,
+        "until": None if expected is None else date.fromisoformat(expected.until),
         "before_change": summary is not None and summary.by_hand != by_hand,
-        "by_site": [numbers[each] for each in sites] if site is None and len(sites) > 1 else [],
+        "by_site": [(each, numbers[each]) for each in sites] if site is None and len(sites) > 1 else [],
         "fewest": FEWEST_COUPONS,
     }
     return render(request, "screens/progress.html", context)
@@ -261,10 +263,6 @@ def _charts(study: StudyRow, today: date, now: Standing, forecast: Sequence[Poin
         "waves": Chart(say("People by wave"), say("wave (seeds are wave 0)"), say("people"), waves),
         "returns": Chart(say("What one coupon brings"), days, say("share of coupons used"), returns),
     }
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f}\u00a0%"
 
 
 def _standings(study: StudyRow, today: date, site: str | None) -> dict[str | None, Standing]:
