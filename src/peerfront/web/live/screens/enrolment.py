@@ -63,17 +63,20 @@ class InterviewForm(RequestForm):
     def __init__(self, *arguments: Any, settings: Settings, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.questions = settings.questions
-        self.unanswered: list[str] = []
-        """Labels of what is not answered, if the form was sent without saying that this is meant."""
+        self.unanswered = False
+        """Whether the form was sent with empty answers, without saying that this is meant."""
         for question in self.questions:
             self.fields[_PREFIX + question.name] = _field(question)
+        # The number is typed last, so that Enter sends the form.
+        self.asked = [*(_PREFIX + question.name for question in self.questions), "network_size"]
+        self.fields[self.asked[0]].widget.attrs["autofocus"] = True
+        self.order_fields(["person", *self.asked])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        names = ["network_size", *(_PREFIX + question.name for question in self.questions)]
-        empty = [name for name in names if name not in self.errors and cleaned.get(name) in (None, "")]
+        empty = [name for name in self.asked if name not in self.errors and cleaned.get(name) in (None, "")]
         if empty and not self.data.get("without_answers"):
-            self.unanswered = [str(self.fields[name].label) for name in empty]
+            self.unanswered = True
             for name in empty:
                 self.add_error(name, _("Not answered yet."))
         return cleaned
@@ -86,9 +89,18 @@ class InterviewForm(RequestForm):
 
     def interview_fields(self) -> Iterator[BoundField]:
         """The fields of the interview, in the order in which they are asked."""
-        yield self["network_size"]
-        for question in self.questions:
-            yield self[_PREFIX + question.name]
+        for name in self.asked:
+            yield self[name]
+
+
+class Choices(forms.RadioSelect):
+    """Large choices, of which only the first may have the focus from the start."""
+
+    def create_option(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        option = super().create_option(*arguments, **named)
+        if option["index"] != "0":
+            option["attrs"].pop("autofocus", None)
+        return option
 
 
 def _field(question: Question) -> forms.Field:
@@ -96,7 +108,7 @@ def _field(question: Question) -> forms.Field:
         choices = [(choice, choice) for choice in question.choices]
         if len(choices) > MOST_BUTTONS:
             return forms.ChoiceField(label=question.text, choices=[("", ""), *choices], required=False)
-        return forms.ChoiceField(label=question.text, choices=choices, required=False, widget=forms.RadioSelect)
+        return forms.ChoiceField(label=question.text, choices=choices, required=False, widget=Choices)
     if question.kind is QuestionKind.NUMBER:
         box = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal", "autocomplete": "off"})
         return forms.DecimalField(label=question.text, max_digits=18, decimal_places=6, required=False, widget=box)

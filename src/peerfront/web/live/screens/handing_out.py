@@ -37,9 +37,12 @@ LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sh
 _OPEN_FOR = timedelta(hours=2)
 
 
-def print_address(person: str, request_key: str) -> str:
-    """The page with the coupons that a request handed out, or that it noted to be printed again."""
-    return f"{reverse('print_coupons', args=[person])}?{urlencode({'request': request_key})}"
+def print_address(person: str, request_key: str, **wanted: str) -> str:
+    """The page with the coupons that a request handed out, or that it noted to be printed again.
+
+    With `now` the browser's print dialog opens by itself.
+    """
+    return f"{reverse('print_coupons', args=[person])}?{urlencode({'request': request_key} | wanted)}"
 
 
 @at_a_site
@@ -54,7 +57,7 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
             noted = NoteAction(Action.PRINT_COUPONS, row.person, (("coupons", str(len(held))),))
             answered = form.ask(request, noted)
             if not isinstance(answered, Refused):
-                return redirect(print_address(row.person, form.cleaned_data["key"]))
+                return redirect(print_address(row.person, form.cleaned_data["key"], now="yes"))
             context = {"person": row, "held": held, "form": form.with_new_key()} | refusal_words(answered.refusal)
             return render(request, "screens/print_again.html", context)
     key = request.GET.get("request", "")
@@ -66,13 +69,13 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
     if request.session.get("coupon_layout") != layout:
         request.session["coupon_layout"] = layout
     coupons = [(each, site_name(each.site)) for each in held if not codes or each.code in codes]
-    here = print_address(row.person, key)
     context = {
         "person": row,
         "coupons": coupons,
         "layout": layout,
         "style": f"pages/print_{layout}.css",
-        "layouts": [(name, label, f"{here}&layout={name}") for name, label in LAYOUTS.items()],
+        "layouts": [(name, label, print_address(row.person, key, layout=name)) for name, label in LAYOUTS.items()],
+        "now": "now" in request.GET,
     }
     return render(request, "screens/print_coupons.html", context)
 
@@ -169,13 +172,9 @@ def hand_out(request: HttpRequest, person: str) -> HttpResponse:
     if not issued.codes:
         messages.success(request, gettext("It is recorded that %(person)s gets no coupons.") % {"person": person})
         return redirect("home")
-    words = ngettext(
-        "%(person)s gets %(number)d coupon. Print it now.",
-        "%(person)s gets %(number)d coupons. Print them now.",
-        len(issued.codes),
-    )
+    words = ngettext("%(person)s gets %(number)d coupon.", "%(person)s gets %(number)d coupons.", len(issued.codes))
     messages.success(request, words % {"person": person, "number": len(issued.codes)})
-    return redirect(print_address(person, form.cleaned_data["key"]))
+    return redirect(print_address(person, form.cleaned_data["key"], now="yes"))
 
 
 def _plan_for_one(study: StudyRow, person: PersonRow) -> PlanForOne | None:

@@ -23,6 +23,40 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-print]");
   if (button) window.print();
 });
+window.addEventListener("load", () => {
+  if (!document.querySelector("[data-print=now]")) return;
+  const address = new URL(window.location);
+  address.searchParams.delete("now"); // loaded again, the page only shows the coupons
+  history.replaceState(null, "", address);
+  window.print();
+});
+
+document.querySelectorAll("[data-questions]").forEach((questions) => {
+  // After a choice by finger or mouse, and after Enter, the next question without an answer gets the focus; Enter sends
+  // the form when there is none.
+  const form = questions.closest("form");
+  let tapped = false;
+  const next = () => {
+    for (const field of questions.querySelectorAll(".field")) {
+      const boxes = [...field.querySelectorAll("input, select, textarea")];
+      const isEmpty = boxes[0]?.type === "radio" ? !boxes.some((box) => box.checked) : boxes.some((box) => !box.value);
+      if (isEmpty) return boxes[0];
+    }
+    return null;
+  };
+  questions.addEventListener("pointerdown", () => (tapped = true));
+  questions.addEventListener("keydown", () => (tapped = false));
+  questions.addEventListener("change", (event) => {
+    if (tapped && event.target.type === "radio") (next() ?? form.querySelector("button.large")).focus();
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || !event.target.matches("input, select")) return;
+    const empty = form.querySelector("[name=without_answers]:checked") ? null : next();
+    if (!empty) return;
+    event.preventDefault();
+    empty.focus();
+  });
+});
 
 document.querySelectorAll("input[type=range][data-shows]").forEach((slider) => {
   const shown = document.getElementById(slider.dataset.shows);
