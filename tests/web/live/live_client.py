@@ -84,3 +84,12 @@ def served(application=None):
     finally:
         server.close()
         thread.join(5)
+
+
+def until(page, expression: str) -> None:
+    """Wait for something in the page; Playwright's own `wait_for_function` breaks the content security policy."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never: {expression}")

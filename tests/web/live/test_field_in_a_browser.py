@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from accessible import grave_findings
 from field_study import FIELD_SETTINGS, FieldStudy
-from live_client import PASSWORD, served
+from live_client import PASSWORD, served, until
 
 from peerfront.web.live.operations.demo import SETTINGS as DEMO
 from peerfront.web.live.operations.verification import verify
@@ -113,7 +113,7 @@ def test_one_recruit_from_scan_to_payment(chromium, viewport) -> None:
         hands.press(f"Hand out {number} coupons and print" if number != 1 else "Hand out 1 coupon and print")
         page.wait_for_url("**/print/**")
         assert page.locator(".coupon").count() == number >= 1
-        page.wait_for_function("window.printed == 1")
+        until(page, "window.printed == 1")
         assert hands.actions <= MOST_ACTIONS, f"{hands.actions} actions from arrival to printed coupons"
         page.reload(wait_until="load")
         assert page.evaluate("window.printed") == 0, "a page that is loaded again does not print again"

@@ -50,6 +50,10 @@ PAGES: dict[str, Audience | Action] = {
 """What must be allowed, at one's own site, to open a page."""
 
 
+SCANNING = frozenset({"home", "arrive", "enrol", "pay"})
+"""Pages with a box for codes, which may use the camera."""
+
+
 class StudyNotBegun(Http404):
     """A page needs the study, which the manager has not begun."""
 
@@ -83,6 +87,9 @@ class AccessMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        page = request.resolver_match.view_name if request.resolver_match else ""
+        camera = "self" if page in SCANNING else ""
+        response.headers["Permissions-Policy"] = f"camera=({camera}), microphone=(), geolocation=()"
         if response.status_code == 405 and request.method == "GET":
             return redirect("home")  # the address of a form, loaded as a page: it would be empty
         if hasattr(request, "member") and request.method == "GET":
