@@ -110,7 +110,9 @@ def test_missing_answers_are_asked_for_once_and_may_stay_missing() -> None:
     form = _enrolment(client, code)
     assert "without_answers" not in form.fields
     page = client.post(f"/enrol/?code={code}", {**form.fields, "question_work": "ships", **CONTACT})
-    assert "3 questions are not answered." in words_of(page)
+    assert words_of(page).count("Not answered yet.") == 6, "in the summary and beside each of three questions"
+    for link in ("#id_question_area_0", "#id_question_age", "#id_network_size"):
+        assert f'href="{link}"' in page.content.decode()
     kept = form_with(page, "network_size")
     assert (kept["person"], kept["key"]) == (form["person"], form["key"])
     assert kept["question_work"] == "ships"
@@ -357,4 +359,4 @@ def test_a_long_list_of_choices_is_a_list_to_open() -> None:
     for number, widget in ((MOST_BUTTONS, forms.RadioSelect), (MOST_BUTTONS + 1, forms.Select)):
         question = Question("town", "Which town?", choices=tuple(f"town {n}" for n in range(number)))
         form = InterviewForm(settings=replace(FIELD_SETTINGS, questions=(question,)))
-        assert type(form.fields["question_town"].widget) is widget
+        assert isinstance(form.fields["question_town"].widget, widget)

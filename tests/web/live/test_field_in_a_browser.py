@@ -139,6 +139,29 @@ def _too_wide(page) -> bool:
 
 
 @pytest.mark.usefixtures("one_database")
+def test_the_first_question_has_the_focus_and_errors_lead_to_their_fields(chromium) -> None:
+    study, (code, *_) = _field_study()
+    with _at_work(chromium, study, Role.INTERVIEWER, viewport=TABLET) as page:
+        Hands(page).scan(code)
+        page.wait_for_url("**/enrol/**")
+        focused = "document.activeElement"
+        assert page.evaluate(f"{focused}.id") == "id_question_area_0"
+        page.keyboard.press("Enter")
+        assert page.evaluate(f"{focused}.id") == "id_question_area_0", "a scanner that ends with two Enters sends nothing"
+        page.keyboard.press("Space")
+        page.keyboard.press("Enter")
+        assert page.evaluate(f"{focused}.id") == "id_question_age", "Enter goes on"
+        page.get_by_role("button", name="Enrol", exact=True).click()
+        page.get_by_role("alert").first.wait_for()
+        assert page.evaluate(f"{focused}.getAttribute('role')") == "alert"
+        assert not grave_findings(page)
+        page.get_by_role("link", name="How old are you?").click()
+        assert page.evaluate(f"{focused}.id") == "id_question_age"
+        described = page.evaluate(f"{focused}.getAttribute('aria-describedby')")
+        assert page.locator(f"#{described}").inner_text() == "Not answered yet."
+
+
+@pytest.mark.usefixtures("one_database")
 def test_everything_works_without_scripts(chromium) -> None:
     study, (code, *_) = _field_study()
     with _at_work(chromium, study, Role.INTERVIEWER, java_script_enabled=False) as page:
@@ -273,7 +296,7 @@ def test_nothing_grave_for_people_who_see_or_move_differently(chromium) -> None:
         page.get_by_text("This person takes part already").click()
         look(page)
         page.get_by_role("button", name="Enrol", exact=True).click()
-        page.get_by_text("questions are not answered").wait_for()
+        page.get_by_label("The person does not know").wait_for()
         look(page)
         look(page, "/people/emil/answers/")
         look(page, "/people/emil/hand-out/")
