@@ -28,8 +28,9 @@ from peerfront.web.live.rules.requests import IssueCoupons, NoteAction, PlanForO
 from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_board import CouponState, state_of
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404, today_of
+from peerfront.web.live.screens.page_frame import may, person_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.page_words import refusal_words, spoken_words
+from peerfront.web.live.screens.payments import bill_of
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key, site_name
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
@@ -76,6 +77,8 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
         "style": f"pages/print_{layout}.css",
         "layouts": [(name, label, print_address(row.person, key, layout=name)) for name, label in LAYOUTS.items()],
         "now": "now" in request.GET,
+        "bill": bill_of(study, row.person),
+        "may_pay": may(request, Action.PAY, row.site),
     }
     return render(request, "screens/print_coupons.html", context)
 

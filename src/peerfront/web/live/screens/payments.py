@@ -1,15 +1,14 @@
 """Pay what is owed, once for each kind, and print a receipt: for interviews, and for recruiting those who came."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
-from django.db.models import Exists, OuterRef, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.contrib import messages
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -29,8 +28,8 @@ from peerfront.web.live.rules.situation import find_coupon
 from peerfront.web.live.rules.study_settings import Settings
 from peerfront.web.live.screens.arrival import LONGEST_KEPT, SCAN_BOX, person_typed
 from peerfront.web.live.screens.form_pages import would_answer
-from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
-from peerfront.web.live.screens.page_words import refusal_words, shown_amount
+from peerfront.web.live.screens.page_frame import list_page, person_in_sight, study_or_404
+from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
 
 _RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
@@ -38,10 +37,11 @@ _RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__h
 
 
 KINDS: dict[PaymentKind, Promise | str] = {
-    PaymentKind.INTERVIEW: _("For the interview, to the person who came with the coupon"),
-    PaymentKind.RECRUITING: _("For recruiting, to the person who handed the coupon on"),
+    PaymentKind.INTERVIEW: _("For the interview"),
+    PaymentKind.RECRUITING: _("For recruiting"),
 }
-MOST_LISTED = 50
+MOST_PAID = 50
+"""Payments that are made together; more are paid in a second step."""
 LOOK_UP_BOX = SCAN_BOX | {"class": "scan as-typed", "autocapitalize": "none"}
 """A field for codes and pseudonyms, which may have small letters."""
 
@@ -53,10 +53,15 @@ class LookUpForm(forms.Form):
 
 
 class PayForm(RequestForm):
-    """One payment."""
+    """Payments to be made together: the coupon and the kind of each, in pairs."""
 
-    typed = forms.CharField(max_length=LONGEST_KEPT, widget=forms.HiddenInput)
-    kind = forms.ChoiceField(choices=[(kind.value, kind.value) for kind in PaymentKind], widget=forms.HiddenInput)
+    def clean(self) -> dict[str, Any]:
+        entries = cast(QueryDict, self.data)
+        codes, kinds = entries.getlist("typed"), entries.getlist("kind")
+        if len(codes) != len(kinds) or len(codes) > MOST_PAID or not all(codes) or not set(kinds) <= set(PaymentKind):
+            raise forms.ValidationError("")  # no form of ours
+        self.pairs = [(code[:LONGEST_KEPT], PaymentKind(kind)) for code, kind in zip(codes, kinds, strict=True)]
+        return super().clean() or self.cleaned_data
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Due:
     code: str
     kind: PaymentKind
     person: str = ""
-    amount: str = ""
+    amount: int = 0
     since: datetime | None = None
     refusal: Refusal | None = None
 
@@ -75,13 +80,24 @@ class Due:
         return KINDS[self.kind]
 
     @property
-    def form(self) -> PayForm:
-        kind = self.kind.value
-        return PayForm(initial={"typed": self.code, "kind": kind}, auto_id=f"{self.code}-{kind}-%s")
-
-    @property
     def refused(self) -> dict[str, str]:
         return refusal_words(self.refusal) | receipt_after(self.refusal, self.code, self.kind)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Payments to one person that are made together."""
+
+    person: str
+    dues: tuple[Due, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(due.amount for due in self.dues)
+
+    @property
+    def form(self) -> PayForm:
+        return PayForm(auto_id=False)  # several on one page
 
 
 @dataclass(frozen=True)
@@ -93,20 +109,35 @@ class OwedPayments:
     person: str | None = None
 
     def count(self) -> int:
-        return sum(rows.count() for rows in self._by_kind().values())
+        return sum(self._unpaid(kind).count() for kind in self._amounts)
+
+    def total(self) -> int:
+        return sum(amount * self._unpaid(kind).count() for kind, amount in self._amounts.items())
 
     def newest(self, number: int) -> list[Due]:
         """The last few, newest first."""
-        payments = [each for kind, rows in self._by_kind().items() for each in self._read(kind, rows[:number])]
-        return sorted(payments, key=attrgetter("since"), reverse=True)[:number]
+        return [self.due(*row) for row in self.rows()[:number]]
 
-    def _by_kind(self) -> dict[PaymentKind, QuerySet[Redemption]]:
-        amounts = {kind: self._amount(kind) for kind in PaymentKind}
-        return {kind: self._unpaid(kind) for kind, amount in amounts.items() if amount}
+    def rows(self) -> QuerySet[Redemption, tuple[Any, ...]]:
+        """Code, receiver, time and kind of each, newest first."""
+        rows = [
+            self._unpaid(kind).values_list("coupon_id", F(_RECEIVER[kind]), "at", Value(kind.value))
+            for kind in self._amounts
+        ]
+        empty = Redemption.objects.none().values_list()
+        return (rows[0].union(*rows[1:], all=True) if rows else empty).order_by("-at")
 
-    def _amount(self, kind: PaymentKind) -> int:
-        settings = self.settings
-        return settings.interview_payment if kind is PaymentKind.INTERVIEW else settings.recruiting_payment
+    def due(self, code: str, receiver: str, at: datetime, kind: str) -> Due:
+        return Due(code, PaymentKind(kind), receiver, self._amounts[PaymentKind(kind)], at)
+
+    @property
+    def _amounts(self) -> dict[PaymentKind, int]:
+        """What is paid for each kind, without those for which nothing is."""
+        amounts = {
+            PaymentKind.INTERVIEW: self.settings.interview_payment,
+            PaymentKind.RECRUITING: self.settings.recruiting_payment,
+        }
+        return {kind: amount for kind, amount in amounts.items() if amount}
 
     def _unpaid(self, kind: PaymentKind) -> QuerySet[Redemption]:
         receiver = _RECEIVER[kind]
@@ -116,12 +147,12 @@ class OwedPayments:
             wanted[f"{receiver}__site"] = self.site
         if self.person is not None:
             wanted[receiver] = self.person
-        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted).order_by("-at")
+        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted)
 
-    def _read(self, kind: PaymentKind, rows: QuerySet[Redemption]) -> Iterator[Due]:
-        amount = shown_amount(self._amount(kind), self.settings.currency)
-        for code, receiver, at in rows.values_list("coupon_id", _RECEIVER[kind], "at"):
-            yield Due(code, kind, receiver, amount, at)
+
+def bill_of(study: StudyRow, person: str) -> Bill:
+    """What somebody is owed now."""
+    return Bill(person, tuple(OwedPayments(study.settings, person=person).newest(MOST_PAID)))
 
 
 @at_a_site
@@ -136,69 +167,96 @@ def pay(request: HttpRequest) -> HttpResponse:
 
 @at_a_site
 def receipt(request: HttpRequest) -> HttpResponse:
-    """A payment that was made, to be printed and signed."""
+    """Payments that were made to one person, to be printed and signed."""
     study = study_or_404()
-    coupon = find_coupon(DatabaseRecords(), study, request.GET.get("code", "")[:LONGEST_KEPT])
-    kind = request.GET.get("kind", "")
-    if coupon is None or kind not in set(PaymentKind):
+    codes, kinds = request.GET.getlist("code"), request.GET.getlist("kind")
+    if not codes or len(codes) != len(kinds) or len(codes) > MOST_PAID or not set(kinds) <= set(PaymentKind):
         raise Http404
-    payment = DatabaseRecords().payment(coupon.code, PaymentKind(kind))
-    if payment is None:
+    payments = []
+    for code, kind in zip(codes, kinds, strict=True):
+        coupon = find_coupon(DatabaseRecords(), study, code[:LONGEST_KEPT])
+        payment = None if coupon is None else DatabaseRecords().payment(coupon.code, PaymentKind(kind))
+        if payment is None:
+            raise Http404
+        person_in_sight(request, payment.person, Action.PAY)
+        payments.append(payment)
+    first = payments[0]
+    if any((each.person, each.currency) != (first.person, first.currency) for each in payments):
         raise Http404
-    person_in_sight(request, payment.person, Action.PAY)
-    context = {
-        "payment": payment,
-        "number": f"{shown_code(payment.code)}-{payment.kind.value[0].upper()}",
-        "site": site_name(payment.site),
-    }
+    numbered = [(f"{shown_code(each.code)}-{each.kind.value[0].upper()}", each) for each in payments]
+    total = sum(each.amount for each in payments)
+    context = {"payments": numbered, "first": first, "total": total, "site": site_name(first.site)}
     return render(request, "screens/receipt.html", context)
 
 
-def receipt_address(code: str, kind: PaymentKind) -> str:
-    """The page with the receipt of a payment."""
-    return f"{reverse('receipt')}?{urlencode({'code': code, 'kind': kind.value})}"
+def receipt_address(*payments: tuple[str, PaymentKind]) -> str:
+    """The page with the receipt of payments, each named by its coupon and kind."""
+    pairs = [pair for code, kind in payments for pair in (("code", code), ("kind", kind.value))]
+    return f"{reverse('receipt')}?{urlencode(pairs)}"
 
 
 def receipt_after(refusal: Refusal | None, code: str, kind: PaymentKind) -> dict[str, str]:
     """The receipt of a payment that is refused because it was made before."""
     paid = refusal is not None and refusal.reason is Reason.PAID
-    return {"receipt": receipt_address(code, kind)} if paid else {}
+    return {"receipt": receipt_address((code, kind))} if paid else {}
 
 
 def _paid(request: HttpRequest, study: StudyRow) -> HttpResponse:
+    """Pay, each payment as a request of its own; what was refused beside something paid is told on the receipt."""
     form = PayForm(request.POST)
     if not form.is_valid():
         return _page(request, study, request.POST.get("typed", "")[:LONGEST_KEPT])
-    kind, typed = PaymentKind(form.cleaned_data["kind"]), form.cleaned_data["typed"]
-    answered = form.ask(request, Pay(typed, kind))
-    if isinstance(answered, Accepted):
-        fact = answered.events[0].fact
-        assert isinstance(fact, PaymentMade)
-        return redirect(receipt_address(fact.code, fact.kind))
-    return _page(request, study, typed, (kind, answered.refusal))
+    paid, refused = [], []
+    for number, (typed, kind) in enumerate(form.pairs):
+        answered = form.ask(request, Pay(typed, kind), ending=f"-{number}" if number else "")
+        if isinstance(answered, Accepted):
+            fact = answered.events[0].fact
+            assert isinstance(fact, PaymentMade)
+            paid.append((fact.code, fact.kind))
+        else:
+            refused.append((typed, kind, answered.refusal))
+    if not paid:
+        typed, kind, refusal = refused[0]
+        return _page(request, study, typed, (kind, refusal))
+    for _typed, _kind, refusal in refused:
+        messages.warning(request, " ".join(refusal_words(refusal).values()))
+    return redirect(receipt_address(*paid))
 
 
 def _page(
     request: HttpRequest, study: StudyRow, typed: str, refused: tuple[PaymentKind, Refusal] | None = None
 ) -> HttpResponse:
-    """The page with what is owed for what was typed, and what is owed at this site."""
+    """The page with what is owed to whom was typed or came with the coupon; and to the others of this site."""
     site = cast(AtWork, request).work_site
     owed = OwedPayments(study.settings, site)
-    context = {
-        "look_up": LookUpForm(),
-        "owed": owed.newest(MOST_LISTED),
-        "n_owed": owed.count(),
-        "site_name": site_name(site or ""),
-    }
+    page = list_page(request, owed.rows())
+    page.object_list = [owed.due(*row) for row in page.object_list]
+    context = {"look_up": LookUpForm(), "page": page, "site_name": site_name(site or "")}
     coupon = find_coupon(DatabaseRecords(), study, typed) if typed else None
     if refused is not None:
         kind, refusal = refused
         context |= refusal_words(refusal) | (receipt_after(refusal, coupon.code, kind) if coupon else {})
     if coupon is not None:
-        context |= {"coupon": coupon, "dues": [_due(request, coupon, kind) for kind in PaymentKind]}
+        context |= _of_coupon(request, study, coupon)
     elif typed:
         context |= _person_or_refusal(request, study, typed)
     return render(request, "screens/pay.html", context)
+
+
+def _of_coupon(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> dict[str, object]:
+    """What the person who came with a coupon is owed; and apart, what the one who handed it on is."""
+    interview, recruiting = (_due(request, coupon, kind) for kind in PaymentKind)
+    redemption = DatabaseRecords().redemption(coupon.code)
+    came = None if redemption is None else DatabaseRecords().person(redemption.person)
+    is_ours = came is not None and cast(AtWork, request).member.covers(came.site)
+    bill = bill_of(study, came.person) if came is not None and is_ours else None
+    return {
+        "coupon": coupon,
+        "told": interview if interview.refusal else None,
+        "bill": bill if bill and bill.dues else None,
+        "apart": recruiting,
+        "apart_bill": None if recruiting.refusal else Bill(recruiting.person, (recruiting,)),
+    }
 
 
 def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
@@ -207,7 +265,7 @@ def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
         return Due(coupon.code, kind, refusal=seen.refusal)
     fact = seen.events[0].fact
     assert isinstance(fact, PaymentMade)
-    return Due(coupon.code, kind, fact.person, shown_amount(fact.amount, fact.currency))
+    return Due(coupon.code, kind, fact.person, fact.amount)
 
 
 def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dict[str, object]:
@@ -224,5 +282,4 @@ def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dic
                 "to_do": gettext("Compare it with the coupon or with the person's papers, and type it again."),
             }
         return words | {"look_up": LookUpForm(initial={"typed": typed})}
-    owed = OwedPayments(study.settings, person=person.person)
-    return {"payee": person.person, "payee_dues": owed.newest(MOST_LISTED)}
+    return {"bill": bill_of(study, person.person)}
