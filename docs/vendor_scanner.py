@@ -22,13 +22,9 @@ def main() -> None:
         folder = Path(name)
         (folder / "reader.js").write_text('export { BarcodeDetector } from "qr/decode.js";\n')
         subprocess.run(["npm", "install", "--no-save", "--silent", READER, BUNDLER], cwd=folder, check=True)
-        banner = f"/*! {READER} by Paul Miller, MIT or Apache-2.0: https://github.com/paulmillr/qr; licence in qr.txt */"
-        subprocess.run(
-            [folder / "node_modules" / ".bin" / "esbuild", "reader.js", "--bundle", "--minify", "--format=esm"]
-            + ["--legal-comments=none", f"--banner:js={banner}", f"--outfile={VENDOR / 'qr.js'}"],
-            cwd=folder,
-            check=True,
-        )
+        banner = f"/*! {READER} by Paul Miller (MIT or Apache-2.0), https://github.com/paulmillr/qr; licence: qr.txt */"
+        bundle = ("npx", "esbuild", "reader.js", "--bundle", "--minify", "--format=esm", "--legal-comments=none")
+        subprocess.run([*bundle, f"--banner:js={banner}", f"--outfile={VENDOR / 'qr.js'}"], cwd=folder, check=True)
         (VENDOR / "qr.txt").write_text((folder / "node_modules" / "qr" / "LICENSE-MIT").read_text())
 
 

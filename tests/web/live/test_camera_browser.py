@@ -141,7 +141,7 @@ NO_HTTPS = "Object.defineProperty(navigator, 'mediaDevices', { value: undefined 
         ("", "The camera is not allowed."),  # a browser without a screen refuses what nobody allowed
         (_fails("NotFoundError"), "No camera was found."),
         (_fails("NotReadableError"), "another program may be using it"),
-        (NO_HTTPS, "https addresses only"),
+        (NO_HTTPS, "addresses that begin with https"),
     ],
     ids=["refused", "missing", "busy", "insecure"],
 )

@@ -1,5 +1,7 @@
 """The first page: what is next for each role, and what to do before a study can begin."""
 
+import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,21 +9,29 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.test import Client
 from django.utils import timezone
-from field_study import FieldStudy, form_with, words_of
+from field_study import FIELD_SETTINGS, FieldStudy, form_with, words_of
 from live_client import BACKEND
 
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Plan
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.requests import AddSeed, AddSite, ApprovePlan, EnrolPerson, IssueCoupons
+from peerfront.web.live.rules.events import PaymentKind
+from peerfront.web.live.rules.requests import AddSeed, AddSite, ApprovePlan, EnrolPerson, IssueCoupons, Pay, ScanCoupon
 from peerfront.web.live.screens.plan_page import lines_in_sight
+from peerfront.words.charts import Point
 
 NARROW = "\u00a0"
 
 
 def _home(study: FieldStudy, role: Role, site: str | None = None) -> str:
     return words_of(study.client(role, site).get("/")).replace(NARROW, " ")
+
+
+def _next(page) -> dict[str, str]:
+    """Who is here, with the address of what is next."""
+    rows = re.findall(r"<li><span><[^>]+>([^<]+)</.*?href=\"([^\"]+)\"", page.content.decode().partition("Here now")[2])
+    return dict(rows)
 
 
 def test_an_interviewer_scans_at_once_and_sees_who_waits(one_database) -> None:
@@ -34,10 +44,48 @@ def test_an_interviewer_scans_at_once_and_sees_who_waits(one_database) -> None:
     page = client.get("/")
     words = words_of(page)
     assert form_with(page, "typed").action == "/arrive/"
-    assert "Answers are missing emil" in words
-    assert "Came today, no coupons yet dora" in words
+    assert _next(page) == {"emil": "/people/emil/answers/", "dora": "/people/dora/hand-out/"}
+    assert "3 enrolled today 3 enrolled this week" in words
     assert "sara" not in words, "of another site"
     assert "ana" not in words, "has got coupons"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_was_scanned_is_here_until_they_are_finished() -> None:
+    study = FieldStudy()
+    first, second = study.coupons(2)
+    interviewer = study.client(Role.INTERVIEWER, "north")
+    study.do(ScanCoupon(first))
+    study.do(ScanCoupon(first))
+    assert list(_next(interviewer.get("/")).values()) == [f"/enrol/?code={first}"], "once, however often it was scanned"
+    study.enrol("dora", first)
+    assert _next(interviewer.get("/")) == {"dora": "/people/dora/hand-out/"}
+    study.approve(dora=1)
+    study.do(IssueCoupons("dora"))
+    study.enrol("emil", second)
+    study.approve(emil=1)
+    assert _next(interviewer.get("/")) == {"emil": "/people/emil/hand-out/"}, "dora has coupons, of an earlier round"
+    several = study.client((Role.INTERVIEWER, Role.CASHIER), "north")
+    assert _next(several.get("/")) == {
+        "emil": "/people/emil/hand-out/",
+        "dora": "/pay/?typed=dora",
+        "ana": "/pay/?typed=ana",
+    }
+    study.do(Pay(first, PaymentKind.INTERVIEW))
+    assert "dora" not in _next(several.get("/"))
+
+
+@pytest.mark.usefixtures("one_database")
+def test_this_week_beside_what_was_expected(monkeypatch) -> None:
+    today = timezone.localdate()
+    monday = today - timedelta(days=today.weekday())
+    study = FieldStudy(replace(FIELD_SETTINGS, target=21, deadline=monday + timedelta(days=20)))
+    study.seed("ana")
+    assert "1 / 7 enrolled this week / needed for the target" in _home(study, Role.COORDINATOR)
+    forecast = [Point(monday, 0.0), Point(monday + timedelta(days=14), 10.0)]
+    monkeypatch.setattr("peerfront.web.live.screens.home.newest_outlook", lambda _: (None, forecast))
+    assert "1 / 5 enrolled this week / expected" in _home(study, Role.COORDINATOR)
+    assert "expected" not in _home(study, Role.INTERVIEWER, "north"), "one of two sites"
 
 
 @pytest.mark.usefixtures("one_database")
@@ -88,7 +136,9 @@ def test_a_cashier_sees_what_is_owed() -> None:
     study.seed("sara", site="south")
     assert form_with(study.client(Role.CASHIER, "north").get("/"), "typed").action == "/pay/"
     words = _home(study, Role.CASHIER, "north")
-    assert "ana interview EUR 20.00" in words
+    assert "Pay EUR 20.00" in words
+    assert _next(study.client(Role.CASHIER, "north").get("/")) == {"ana": "/pay/?typed=ana"}
+    assert "EUR 20.00 owed EUR 0.00 paid today" in words
     assert "sara" not in words
 
 
@@ -114,8 +164,6 @@ def test_a_coordinator_sees_plans_people_and_coupons() -> None:
 
 @pytest.mark.usefixtures("one_database")
 def test_a_manager_sees_users_and_back_ups(tmp_path) -> None:
-    from dataclasses import replace
-
     from django.conf import settings
     from django.test import override_settings
 

@@ -147,7 +147,9 @@ def test_the_first_question_has_the_focus_and_errors_lead_to_their_fields(chromi
         focused = "document.activeElement"
         assert page.evaluate(f"{focused}.id") == "id_question_area_0"
         page.keyboard.press("Enter")
-        assert page.evaluate(f"{focused}.id") == "id_question_area_0", "a scanner that ends with two Enters sends nothing"
+        assert page.evaluate(f"{focused}.id") == "id_question_area_0", (
+            "a scanner that ends with two Enters sends nothing"
+        )
         page.keyboard.press("Space")
         page.keyboard.press("Enter")
         assert page.evaluate(f"{focused}.id") == "id_question_age", "Enter goes on"

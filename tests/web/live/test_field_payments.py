@@ -1,5 +1,6 @@
 """Pay what is owed, once for each kind, with a receipt; amounts as people read them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -41,14 +42,15 @@ def test_a_coupon_shows_what_is_owed_and_is_paid_once(one_database) -> None:
     client = study.client(Role.CASHIER, "north")
     page = _look_up(client, shown_code(code).lower())
     words = words_of(page)
-    assert f"EUR{NARROW}20.00 to dora".replace(NARROW, " ") in words.replace(NARROW, " ")
-    assert "EUR 5.00 to ana" in words.replace(NARROW, " ")
+    assert "Owed to dora EUR 20.00" in words.replace(NARROW, " ")
+    apart = words.replace(NARROW, " ").partition("to the person who handed the coupon on")[2]
+    assert "Owed to ana EUR 5.00" in apart, "somebody else's, apart"
     due = _due(page, "interview")
     places = {client.post(due.action, due.fields)["Location"] for _ in range(3)}
     assert len(places) == 1, "sent three times, paid once"
     assert models.Payment.objects.get().amount == 2000
     receipt = words_of(client.get(places.pop())).replace(NARROW, " ")
-    for told in ("Paid to dora", "For Interview", "EUR 20.00", shown_code(code), f"{shown_code(code)}-I", "signature"):
+    for told in ("Paid to dora", f"{shown_code(code)}-I Interview EUR 20.00", "signature"):
         assert told in receipt
     again = client.post("/pay/", {**due.fields, "key": "another"})
     assert "It is paid once." in words_of(again)
@@ -79,6 +81,49 @@ def test_two_cashiers_at_once(database) -> None:
     assert verify().whole
 
 
+def _pairs(page) -> list[tuple[str, str]]:
+    return re.findall(
+        r'name="typed" value="([^"]+)"><input type="hidden" name="kind" value="([^"]+)"', page.content.decode()
+    )
+
+
+@pytest.mark.usefixtures("one_database")
+def test_of_payments_together_one_may_be_refused() -> None:
+    study = FieldStudy()
+    first, second = study.coupons(2)
+    study.enrol("dora", first)
+    study.enrol("emil", second)
+    client = study.client(Role.CASHIER, "north")
+    study.do(Pay(first, PaymentKind.RECRUITING))
+    sent = {"key": "k", "typed": [first, second], "kind": ["recruiting", "recruiting"]}
+    page = client.post("/pay/", sent, follow=True)
+    assert "It is paid once." in words_of(page), "the first, by somebody else"
+    assert words_of(page).count("Recruiting") == 1
+    assert models.Payment.objects.count() == 2
+    of_two_people = f"code={first}&kind=recruiting&code={models.Person.objects.get(pk='ana').code}&kind=interview"
+    assert client.get(f"/receipt/?{of_two_people}").status_code == 404, "not paid"
+    study.do(Pay(first, PaymentKind.INTERVIEW))
+    mixed = f"code={first}&kind=recruiting&code={first}&kind=interview"
+    assert client.get(f"/receipt/?{mixed}").status_code == 404, "ana's and dora's"
+    for forged in (
+        {"typed": [second], "kind": ["interview", "recruiting"]},
+        {"typed": [second] * 51, "kind": ["interview"] * 51},
+    ):
+        assert client.post("/pay/", {"key": "k3", **forged}).status_code == 200
+    assert models.Payment.objects.count() == 3
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_long_list_of_what_is_owed_has_pages() -> None:
+    study = FieldStudy()
+    for number in range(53):
+        study.seed(f"seed-{number}")
+    client = study.client(Role.CASHIER, "north")
+    assert "Page 1 of 2" in words_of(client.get("/pay/"))
+    assert "seed-2 " in words_of(client.get("/pay/?page=2"))
+    assert "seed-2 " not in words_of(client.get("/pay/"))
+
+
 @pytest.mark.usefixtures("one_database")
 def test_what_is_owed_to_a_person() -> None:
     study = FieldStudy()
@@ -88,11 +133,17 @@ def test_what_is_owed_to_a_person() -> None:
     client = study.client(Role.CASHIER, "north")
     page = _look_up(client, "ana")
     assert "Owed to ana" in words_of(page)
-    dues = [form for form in forms_of(page) if "kind" in form.fields]
-    assert sorted(due["kind"] for due in dues) == ["interview", "recruiting", "recruiting"]
-    assert len({due["key"] for due in dues}) == 3
-    for due in dues:
-        assert client.post(due.action, due.fields).status_code == 302
+    (bill,) = [form for form in forms_of(page) if "kind" in form.fields]
+    assert bill.words.split() == ["Pay", "EUR", "30.00"]
+    pairs = _pairs(page)
+    assert sorted(kind for _, kind in pairs) == ["interview", "recruiting", "recruiting"]
+    sent = {"key": bill["key"], "typed": [code for code, _ in pairs], "kind": [kind for _, kind in pairs]}
+    places = {client.post("/pay/", sent)["Location"] for _ in range(3)}
+    assert len(places) == 1, "sent three times, paid once"
+    assert models.Payment.objects.count() == 3
+    receipt = words_of(client.get(places.pop())).replace(NARROW, " ")
+    assert receipt.count("Recruiting EUR 5.00") == 2
+    assert "EUR 30.00 Received" in receipt
     assert "Nothing is owed to this person." in words_of(_look_up(client, "ana"))
 
 

@@ -1,26 +1,46 @@
-"""The first page after logging in: what is next, for each role; and the page by which a monitor sees the server."""
+"""The first page after logging in: today, and what is next, for each role; and the page by which a monitor sees us."""
 
-from datetime import datetime, time
-from typing import Any, cast
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any, TypeVar, cast
 
-from django.db.models import QuerySet
+import numpy as np
+from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from peerfront.web.live.operations.backups import listed
 from peerfront.web.live.planning.kept_models import live_folder
-from peerfront.web.live.records.database import DatabaseRecords, waiting, without_coupons
-from peerfront.web.live.records.models import Coupon, Event, Person, Plan, Site
+from peerfront.web.live.records.database import DatabaseRecords, link_of, waiting, without_coupons
+from peerfront.web.live.records.models import Coupon, Event, Payment, Person, Plan, Redemption, Site
 from peerfront.web.live.records.models import Member as StoredMember
+from peerfront.web.live.rules.events import CouponScanned, PaymentKind
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
 from peerfront.web.live.screens.arrival import ScanForm
 from peerfront.web.live.screens.coupon_board import EXPIRING, in_state
 from peerfront.web.live.screens.page_frame import today_of
 from peerfront.web.live.screens.payments import LookUpForm, OwedPayments
+from peerfront.web.live.screens.progress_page import newest_outlook
 from peerfront.web.live.screens.staff_requests import PAGES, AtWork, may_open
 
 MOST_LISTED = 20
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True)
+class Here:
+    """Somebody who is not finished, and what is next."""
+
+    name: str
+    """The pseudonym; before they are enrolled, the coupon."""
+    since: datetime
+    step: str
+    """The page of the next step."""
+    amount: int = 0
+    """What is owed, if they are to be paid."""
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -28,21 +48,29 @@ def home(request: HttpRequest) -> HttpResponse:
     at_work = cast(AtWork, request)
     member, study = at_work.member, DatabaseRecords().study()
     has_sites = Site.objects.exists()
-    context: dict[str, Any] = {"has_sites": has_sites, "is_ready": study is not None and has_sites}
+    may = {page for page in PAGES if may_open(page, member)}
+    context: dict[str, Any] = {"has_sites": has_sites, "is_ready": study is not None and has_sites, "may_open": may}
     if study is not None and has_sites:
         site = member.site or at_work.work_site
-        if may_open("arrive", member):
-            context |= _interviewer(study, site)
-        if may_open("pay", member):
+        came = _day_start(timezone.localdate())
+        here: dict[str, Here] = {}
+        if "arrive" in may:
+            here |= {each.name: each for each in _at_the_counter(study, site, came)}
+            context |= {"form": ScanForm(), **_enrolled(study, member.site)}
+        if "pay" in may:
             owed = OwedPayments(study.settings, site)
-            context |= {"owed": owed.newest(MOST_LISTED), "n_owed": owed.count(), "look_up": LookUpForm()}
-        if may_open("add_seed", member):
+            for due in owed.newest(MOST_LISTED):
+                if due.kind is PaymentKind.INTERVIEW and due.since is not None and due.since >= came:
+                    here.setdefault(due.person, Here(due.person, due.since, "pay", due.amount))
+            paid = _at(Payment.objects.filter(at__gte=came), site).aggregate(paid=Sum("amount"))["paid"]
+            context |= {"look_up": LookUpForm(auto_id="pay_%s"), "owed": owed.total(), "paid": paid or 0}
+        if "add_seed" in may:
             context |= _coordinator(study, member.site)
-        if may_open("backups", member):
+        if "backups" in may:
             never = StoredMember.objects.filter(user__is_active=True, user__last_login__isnull=True).count()
             context |= {"never_logged_in": never, "backups": listed(live_folder())}
-    context["may_open"] = {page for page in PAGES if may_open(page, member)}
-    context["at_counter"] = not context["may_open"].isdisjoint(("arrive", "pay"))
+        context |= {"here": sorted(here.values(), key=lambda each: each.since, reverse=True), "today": came}
+    context["at_counter"] = not may.isdisjoint(("arrive", "pay"))
     return render(request, "screens/home.html", context)
 
 
@@ -52,30 +80,64 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok"})
 
 
-def _here(people: QuerySet[Person], site: str | None) -> QuerySet[Person]:
-    """People who take part, at one site or (None) at all."""
-    people = people.filter(withdrawn_at__isnull=True)
-    return people if site is None else people.filter(site=site)
+def _day_start(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
 
 
-def _interviewer(study: StudyRow, site: str | None) -> dict[str, Any]:
-    """The newest people whose answers are missing, and those who came today and have no coupons yet."""
-    unanswered = _here(Person.objects.filter(answers__isnull=True), site)
-    today = timezone.make_aware(datetime.combine(timezone.localdate(), time.min))
-    came = _here(without_coupons(study).filter(enrolled_at__gte=today), site)
+def _at(rows: QuerySet[M], site: str | None) -> QuerySet[M]:
+    """Rows of one site or (None) of all."""
+    return rows if site is None else rows.filter(site=site)
+
+
+def _at_the_counter(study: StudyRow, site: str | None, came: datetime) -> Iterator[Here]:
+    """Who came today and was not enrolled or got no coupons, and whoever's answers are missing."""
+    scanned = _at(Event.objects.filter(kind="coupon_scanned", at__gte=came), site).order_by("-number")[:MOST_LISTED]
+    facts = [(link_of(event).event.fact, event.at) for event in reversed(scanned)]
+    shown = {fact.code: at for fact, at in facts if isinstance(fact, CouponScanned)}
+    used = set(Redemption.objects.filter(coupon__in=shown).values_list("coupon_id", flat=True))
+    for code, at in shown.items():
+        if code not in used:
+            yield Here(code, at, "enrol")
+    unanswered = Person.objects.filter(answers__isnull=True, withdrawn_at__isnull=True)
+    without = without_coupons(study).filter(enrolled_at__gte=came)
+    for step, people in (("answers", unanswered), ("hand_out", without)):
+        newest = _at(people, site).order_by("-enrolled_at")[:MOST_LISTED]
+        for person, at in newest.values_list("person", "enrolled_at"):
+            yield Here(person, at, step)
+
+
+def _enrolled(study: StudyRow, site: str | None) -> dict[str, Any]:
+    """How many were enrolled today and this week; and in the whole study, what was expected of this week."""
+    today = timezone.localdate()
+    monday = today - timedelta(days=today.weekday())
+    people = _at(Person.objects.all(), site)
+    before = people.filter(enrolled_at__lt=_day_start(monday)).count()
+    is_whole = site is None or Site.objects.count() == 1
     return {
-        "form": ScanForm(),
-        "unanswered": unanswered.order_by("-enrolled_at")[:MOST_LISTED],
-        "without_coupons": came.order_by("-enrolled_at")[:MOST_LISTED],
+        "enrolled_today": people.filter(enrolled_at__gte=_day_start(today)).count(),
+        "enrolled_this_week": people.count() - before,
+        **(_expected(study, monday, before) if is_whole else {}),
     }
 
 
+def _expected(study: StudyRow, monday: date, before: int) -> dict[str, int]:
+    """People whom the newest forecast expects this week; without one, those whom the target needs in each week."""
+    _, forecast = newest_outlook(study)
+    people = {each.x.toordinal(): each.y for each in forecast if isinstance(each.x, date)}
+    end = (monday + timedelta(days=7)).toordinal()
+    if people and min(people) <= end <= max(people):
+        return {"expected": max(0, round(float(np.interp(end, list(people), list(people.values()))) - before))}
+    target, deadline = study.settings.target, study.settings.deadline
+    if target is None or deadline is None or deadline < monday:
+        return {}
+    return {"needed": max(0, math.ceil((target - before) * 7 / ((deadline - monday).days + 1)))}
+
+
 def _coordinator(study: StudyRow, site: str | None) -> dict[str, Any]:
-    here = {} if site is None else {"site": site}
-    expiring = Coupon.objects.filter(in_state(EXPIRING, today_of(study)), holder__isnull=False, **here)
+    expiring = _at(Coupon.objects.filter(in_state(EXPIRING, today_of(study)), holder__isnull=False), site)
     return {
         "proposed": Plan.objects.filter(status=PlanStatus.PROPOSED.value).count(),
-        "waiting": waiting(study.settings).filter(**here).count(),
+        "waiting": _at(waiting(study.settings), site).count(),
         "expiring": expiring.count(),
         "coordinates": True,
     }

@@ -133,7 +133,7 @@ class CorrectionForm(PersonForm, InterviewForm):
         super().__init__(request, person, settings=study_or_404().settings)
         answers = dict(self.person.answers or ())
         self.initial["network_size"] = self.person.network_size
-        for question, shown in zip(self.questions, list(self.interview_fields())[1:], strict=True):
+        for question, shown in zip(self.questions, list(self.interview_fields())[:-1], strict=True):
             answer = answers.get(question.name, "")
             self.initial[shown.name] = answer
             field = self.fields[shown.name]

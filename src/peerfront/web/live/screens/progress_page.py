@@ -189,7 +189,7 @@ def progress(request: HttpRequest) -> HttpResponse:
     now = numbers[site]
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
     deadline = study.settings.deadline
-    ahead, forecast = _newest_outlook(study) if site is None else (None, [])
+    ahead, forecast = newest_outlook(study) if site is None else (None, [])
     summary = None if ahead is None else KeptModel(ahead.model).plan(ahead.seed).summary
     by_hand = {} if ahead is None else numbers_of(Plan.objects.get(plan=ahead.plan))[1]
     looked = None if summary is None else summary.expected
@@ -225,7 +225,7 @@ def read_forecast(path: Path) -> list[Point]:
         return []
 
 
-def _newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Point]]:
+def newest_outlook(study: StudyRow) -> tuple[PlanRow | None, list[Point]]:
     """The newest plan that looks ahead and was not stopped, otherwise the approved one; and what it expects by date."""
     for number in (study.last_plan, study.approved_plan):
         plan = DatabaseRecords().plan(number) if number else None
