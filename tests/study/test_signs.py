@@ -13,7 +13,6 @@ from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.reading import study_from_table
 from peerfront.data.study import Study
 from peerfront.data.study_schema import frontier_of, history_of
-from peerfront.foundation.pictures import rendered
 from peerfront.models.belief.belief_fit import learned_belief
 from peerfront.models.belief.prior import Prior
 from peerfront.models.returns.return_times import ReturnTimes
@@ -22,8 +21,9 @@ from peerfront.study.coupon_calendar import exposure_of, generations_of
 from peerfront.study.fit_models import counts_of
 from peerfront.study.signs import Signs, signs_of
 from peerfront.study.study_state import AT_ONCE, Standing, standing_of
+from peerfront.words.charts import Chart, drawn
 from peerfront.words.outlook_words import doubt_lines, outlook_details, outlook_lines
-from peerfront.words.report_figures import signs_figure
+from peerfront.words.report_charts import sign_chart
 from peerfront.words.sign_words import sign_line
 from study.small_advice import a_fit, a_study
 from study.small_outlook import advice_by_date
@@ -192,7 +192,7 @@ def test_a_study_by_waves_and_a_list_without_a_study() -> None:
     assert alone.drift is not None
     assert alone.drift.generations == ()
     assert alone.reach is alone.tree is alone.pace is None  # nobody says how many took part
-    assert signs_figure(alone).axes
+    assert all(drawn(sign_chart(each)) for each in alone.each)
     all_open = replace(study, still_open=study.issued > 0)
     nothing = signs_of(fit, Standing.by_rounds(people, len(study)), AT_ONCE, all_open, **ahead).drift
     assert nothing is not None
@@ -228,14 +228,13 @@ def test_published_counts_are_rounded() -> None:
     assert not all(count % 5 == 0 for row in exact.tree.sizes for count in row)
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_pictures_of_all_signs_and_of_few(narrow: bool) -> None:
+def test_every_sign_has_a_chart_with_its_numbers() -> None:
     whole = signs(limit=8)
-    few = Signs(None, None, whole.reach, None, None)
-    for each, panels in ((whole, 5), (few, 1)):
-        figure = signs_figure(each, narrow=narrow)
-        assert sum(axis.axison for axis in figure.axes) == panels
-        assert rendered(figure, "png").startswith(b"\x89PNG")
-    titles = {axis.get_title(): axis.title.get_fontweight() for axis in signs_figure(whole).axes}
-    assert titles["Interviews by week"] == "bold"
-    assert titles["Recruits by tree"] == "normal"
+    charts = {str(chart.title): chart for chart in map(sign_chart, whole.each)}
+    assert len(charts) == 5
+    weeks = charts["Interviews by week"]
+    assert isinstance(weeks, Chart)
+    assert [point.y for point in weeks.series[0].points] == list(whole.pace.weeks)  # type: ignore[union-attr]
+    assert weeks.level is not None
+    assert weeks.level.at == pytest.approx(8)
+    assert all("<table>" in drawn(chart) for chart in charts.values())

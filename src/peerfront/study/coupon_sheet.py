@@ -202,7 +202,7 @@ class CouponSheet(Readable):
 
     def plot(self) -> "Figure":
         """Draw the recruits expected in all against the coupons given out this round."""
-        figure: Figure = import_module("peerfront.words.report_figures").curve_figure(self)
+        figure: Figure = import_module("peerfront.words.outlook_figures").curve_figure(self)
         return figure
 
     def _rendered(self, module: str, function: str, heading: Heading | None) -> bytes:

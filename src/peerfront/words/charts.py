@@ -42,7 +42,7 @@ MOST_VALUES = 24
 NARROWEST = 280.0
 """Pixels of the narrowest plot for which labels are spaced."""
 _LINE, _LETTER = 16, 6.6  # pixels of a line of text, and of a letter
-_READOUT = 40  # letters that fit above the narrowest plot
+_READOUT, _READOUT_LINES = 40, 2  # letters that fit above the narrowest plot, and lines that are given to them
 _HEIGHT = 190
 _DAYS = (1, 2, 7, 14, 28)
 _FAR = 330  # days of an axis that names years
@@ -281,7 +281,7 @@ def _plot(chart: Chart) -> tuple[str, str, list[list[str]]]:
         name = shown_text(chart.upright.name)
         parts.append(f'<text class="halo {side}" x="{_share(at)}" dx="{shift}" y="{bottom - 7}">{name}</text>')
     if chart.pointer:
-        parts.append('<circle class="pointer" r="6" cx="-99" cy="-99"/>')
+        parts.append('<circle class="pointer" r="0"/>')
     parts += _values(chart, scale, readouts, down, top, bottom)
     y_title = f'<p class="axis">{shown_text(chart.y)}</p>'
     x_title = f'<p class="axis x">{shown_text(chart.x)}</p>' if chart.x else ""

@@ -1,4 +1,4 @@
-"""Pictures of outlooks and of back-tests."""
+"""Pictures of sheets, outlooks and back-tests, for files and notebooks."""
 
 from typing import Any
 
@@ -10,17 +10,38 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from peerfront.foundation.pictures import COLOURS, STYLES, label_of, two_panels
+from peerfront.foundation.pictures import COLOURS, STYLES, label_of, new_figure, two_panels
 from peerfront.study.backtest import Backtest
+from peerfront.study.coupon_sheet import CouponSheet
 from peerfront.study.forecast_trust import CLOSE
 from peerfront.study.outlook import Outlook
 from peerfront.words.backtest_words import cut_text, horizon_text
-from peerfront.words.language import say
+from peerfront.words.charts import short_day
+from peerfront.words.language import n_coupons, say
 from peerfront.words.story_phrases import short_story
 
 _TARGET = (0, (1, 1))
 _MOST_ABOVE = 4.0  # bands of a back-test are cut off at this multiple of the real number
 _BANDS = ("p10", "p90", 0.18, say("plan, 8 of 10")), ("p25", "p75", 0.28, say("plan, half"))
+
+
+def curve_figure(sheet: CouponSheet) -> Figure:
+    """Draw the recruits expected in all against the coupons given out this round, and mark the plan."""
+    figure = new_figure(6.4, 4.0)
+    axis = figure.subplots()
+    axis.plot(sheet.curve["spend"], sheet.curve["value"], color=COLOURS[0], linewidth=2.0)
+    label = str(say("the plan: {coupons}", coupons=n_coupons(sheet.spend)))
+    planned = sheet.curve[sheet.curve["spend"] == sheet.spend]
+    axis.plot(planned["spend"], planned["value"], "o", color=COLOURS[1], label=label)
+    axis.set(
+        xlabel=str(say("coupons given out this round")),
+        ylabel=str(say("recruits expected in all")),
+        title=str(say("Other numbers of coupons")),
+    )
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
+    return figure
 
 
 def outlook_figure(outlook: Outlook, *, narrow: bool = False) -> Figure:
@@ -194,16 +215,7 @@ def by_date(axis: Axes, narrow: bool) -> None:
     axis.grid(alpha=0.3)
     axis.xaxis.set_major_locator(AutoDateLocator(minticks=3, maxticks=5 if narrow else 7))  # type: ignore[no-untyped-call]
     low, high = (num2date(end) for end in axis.get_xlim())  # type: ignore[no-untyped-call]
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda place, _: _day_and_month(place)))
+    axis.xaxis.set_major_formatter(FuncFormatter(lambda place, _: str(short_day(num2date(place)))))  # type: ignore[no-untyped-call]
     years = say("{first} to {last}", first=low.year, last=high.year)
     axis.set_xlabel(f"{low.year}" if low.year == high.year else str(years))
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _day_and_month(place: float) -> str:
-    months = (
-        say("Jan"), say("Feb"), say("Mar"), say("Apr"), say("May"), say("Jun"),
-        say("Jul"), say("Aug"), say("Sep"), say("Oct"), say("Nov"), say("Dec"),
-    )  # fmt: skip
-    day = num2date(place)  # type: ignore[no-untyped-call]
-    return str(say("{day} {month}", day=day.day, month=months[day.month - 1]))

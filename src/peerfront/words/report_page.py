@@ -6,6 +6,7 @@ settings and language give the same page, byte for byte.
 
 import base64
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -25,24 +26,25 @@ from peerfront.study.published_counts import HIDDEN, PublishedPlan
 from peerfront.study.published_tables import PublishedOutcome
 from peerfront.study.report import FieldUse, StudyReport
 from peerfront.study.report_calendar import CalendarPage
+from peerfront.words.charts import Html, drawn
 from peerfront.words.disclosure import GUIDELINE, disclosures
 from peerfront.words.estimate_figures import figures_of
 from peerfront.words.estimates import published_facts, published_rows, verdict_lines
 from peerfront.words.language import Text, marked, percent, say, say_n, speaker
 from peerfront.words.outlook_words import doubt_lines, gain_lines, policies_table, sign_lines
 from peerfront.words.reason_words import spoken_reason
-from peerfront.words.report_figures import (
-    MOST_DRAWN,
-    calendar_figure,
-    coupons_figure,
-    homophily_figure,
-    signs_figure,
-    tree_figure,
+from peerfront.words.report_charts import (
+    MOST_TREES,
+    calendar_chart,
+    coupons_chart,
+    homophily_chart,
+    sign_chart,
+    tree_pictures,
+    wave_chart,
 )
 from peerfront.words.sheet import sheet_lines
 from peerfront.words.story_phrases import story_phrase
-
-_SHARP = 400  # most people whose trees are drawn as vector graphics; larger ones would make the page heavy
+from peerfront.words.study_charts import outlook_charts, outlook_facts, spend_chart
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,16 @@ def report_page(report: StudyReport) -> str:
             problems=[(KINDS[kind], count) for kind, count in report.problems],
             fields=[(each.name, _used_as(each), _missing(each)) for each in report.fields],
             excluded=report.schema.exclude,
-            tree=_tree_picture(report) if settings.with_trees else None,
-            tree_is_whole=len(study) <= MOST_DRAWN,
+            trees=tree_pictures(study) if settings.with_trees else [],
+            most_trees=MOST_TREES,
+            wave_chart=drawn(wave_chart(study), caption=True),
             estimates=report.estimates,
             estimate_sections=[_outcome_section(each) for each in report.estimates.outcomes]
             if report.estimates
             else [],
             homophily=report.homophily.to_dict("records"),
-            homophily_picture=_homophily_picture(report),
-            coupons_picture=_coupons_picture(fit),
+            homophily_chart=drawn(homophily_chart(report.homophily)) if report.homophily["pairs"].any() else "",
+            coupons_chart=_coupons_chart(fit),
             coupon_stories=_coupon_stories(fit),
             capacity_picture=_capacity_picture(report),
             offspring_picture=_offspring_picture(report),
@@ -90,13 +93,13 @@ def report_page(report: StudyReport) -> str:
             plan=_plan(report),
             details=[*_details(report), *summary.details()],
             sign_lines=[] if outlook is None else sign_lines(outlook),
-            signs_picture=_signs_picture(report),
+            sign_charts=_sign_charts(report),
             forecast=outlook,
             policies=None if outlook is None else policies_table(outlook),
-            forecast_picture=None if outlook is None else _forecast_picture(outlook),
+            forecast_charts=_forecast_charts(report),
             calendar=report.calendar,
             open_by_age=_open_by_age(report.calendar),
-            calendar_picture=_calendar_picture(report.calendar),
+            calendar_chart=_calendar_chart(report.calendar),
             backtest_picture=_backtest_picture(report.calendar),
             settings=_settings(report),
             versions={**fit.versions, str(say("this page made by")): f"peerfront {peerfront.__version__}"},
@@ -151,6 +154,7 @@ def _plan(report: StudyReport) -> dict[str, object] | None:
         "numbers": plan.numbers if len(report.people) else (),
         "fields": list(plan.fields.items()),
         "rows": _handed_out(sheet) if with_ids else [],
+        "spends": _spends(sheet) if with_ids else "",
     }
 
 
@@ -241,40 +245,43 @@ def _settings(report: StudyReport) -> list[tuple[Text, object]]:
 # Pictures ------------------------------------------------------------------------------------------------------------
 
 
-def _picture(draw: Any, drawn: object, shows: Text, *, sharp: bool = True) -> Picture:
-    return Picture(_address(draw(drawn), sharp), _address(draw(drawn, narrow=True), sharp), shows)
+def _picture(draw: Any, shown: object, shows: Text) -> Picture:
+    return Picture(_address(draw(shown)), _address(draw(shown, narrow=True)), shows)
 
 
-def _address(figure: Figure, sharp: bool = True) -> str:
-    """The figure as a data URL: SVG, which is sharp in print, or PNG, which is small."""
-    kind, mime = ("svg", "svg+xml") if sharp else ("png", "png")
-    return f"data:image/{mime};base64,{base64.b64encode(rendered(figure, kind)).decode()}"
+def _address(figure: Figure) -> str:
+    """The figure as a data URL: SVG, which is sharp in print."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(rendered(figure, 'svg')).decode()}"
 
 
-def _tree_picture(report: StudyReport) -> Picture:
-    sharp = len(report.study) <= _SHARP
-    return _picture(tree_figure, report.study, say("The recruitment trees by wave."), sharp=sharp)
+def _spends(sheet: CouponSheet) -> str:
+    """What other numbers of coupons would bring; exact numbers, so only beside the sheet."""
+    spends, expected = sheet.curve["spend"].tolist(), sheet.curve["value"].tolist()
+    if len(spends) < 2:
+        return ""
+    return drawn(spend_chart(dict(zip(spends, expected, strict=True)), sheet.spend), caption=True)
 
 
-def _signs_picture(report: StudyReport) -> Picture | None:
-    if report.outlook is None or report.outlook.signs is None or not report.outlook.signs.each:
-        return None
-    return _picture(signs_figure, report.outlook.signs, say("Signs that the study slows down, one picture each."))
+def _sign_charts(report: StudyReport) -> list[Html]:
+    signs = None if report.outlook is None else report.outlook.signs
+    return [] if signs is None else [drawn(sign_chart(each), caption=True) for each in signs.each]
 
 
-def _homophily_picture(report: StudyReport) -> Picture | None:
-    if not report.homophily["pairs"].any():
-        return None
-    return _picture(homophily_figure, report.homophily, say("Shares of recruits like their recruiter, by field."))
-
-
-def _coupons_picture(fit: Fit) -> Picture | None:
-    """The picture of what coupons bring by each story; None if the model does not say."""
+def _coupons_chart(fit: Fit) -> str:
+    """What coupons bring by each story; empty if the model does not say."""
     stories = fit.scores.get("coupon_stories")
-    if not stories:
-        return None
-    shows = say("Recruits expected with 1, 2, 3 coupons, by what a coupon is believed to do.")
-    return _picture(coupons_figure, stories, shows)
+    return drawn(coupons_chart(stories), caption=True) if stories else ""
+
+
+def _forecast_charts(report: StudyReport) -> list[Html]:
+    if report.outlook is None:
+        return []
+    deadline = date.fromisoformat(report.order.deadline) if report.order.deadline else None
+    return [drawn(each, caption=True) for each in outlook_charts(outlook_facts(report.outlook), deadline)]
+
+
+def _calendar_chart(calendar: CalendarPage | None) -> str:
+    return "" if calendar is None or not calendar.ends else drawn(calendar_chart(calendar), caption=True)
 
 
 def _capacity_picture(report: StudyReport) -> Picture | None:
@@ -293,17 +300,6 @@ def _offspring_picture(report: StudyReport) -> Picture | None:
         return None
     shows = say("Share of recruits like their recruiter by field, in the data and in the model.")
     return _picture(offspring_figure, report.offspring, shows)
-
-
-def _forecast_picture(outlook: Any) -> Picture:
-    shows = say("People who have taken part and recruits by step, under the plan and its rivals.")
-    return Picture(_address(outlook.plot()), _address(outlook.plot(narrow=True)), shows)
-
-
-def _calendar_picture(calendar: CalendarPage | None) -> Picture | None:
-    if calendar is None or not calendar.ends:
-        return None
-    return _picture(calendar_figure, calendar, say("Recruits by week, and what was forecast for them before."))
 
 
 def _backtest_picture(calendar: CalendarPage | None) -> Picture | None:

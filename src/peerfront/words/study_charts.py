@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING, Any
 
 from peerfront.words.charts import INK, Chart, Kind, Mark, Point, Series, full_day
 from peerfront.words.language import say
+
+if TYPE_CHECKING:
+    from peerfront.study.outlook import Outlook
 
 
 def people_chart(
@@ -31,12 +35,71 @@ def people_chart(
         series,
         level=None if target is None else Mark(target, say("target: {target:,}", target=target)),
         upright=Mark(deadline, say("last day: {day}", day=full_day(deadline))) if deadline and by_day else None,
+        from_zero=bool(so_far),
     )
 
 
-def spend_chart(values: Mapping[int, float], chosen: int, best: int) -> Chart:
+def outlook_facts(outlook: "Outlook") -> dict[str, Any]:
+    """What `outlook_charts` needs, as plain values that can be stored: the plan's path first, then those of rivals."""
+    rivals = {gain.policy for gain in outlook.gains.shown}
+    rows: list[Any] = list(outlook.summary.itertuples(index=False))
+    columns = ["step", "until", "total", "total_p10", "total_p90", "recruits", "p10", "p90", "queue"]
+    return {
+        "today": None if outlook.today is None else outlook.today.isoformat(),
+        "already": outlook.already,
+        "target": outlook.target if outlook.still_wanted else None,
+        "limit": outlook.interviews_per_week,
+        "paths": [
+            {"name": row.described, "steps": outlook.steps_of(row.policy)[columns].to_dict("records")}
+            for number, row in enumerate(rows)
+            if number == 0 or row.policy in rivals
+        ],
+    }
+
+
+def outlook_charts(facts: Mapping[str, Any], deadline: date | None = None) -> tuple[Chart, Chart]:
+    """People in all, with rivals, target and deadline; and recruits by week or round, with limit and queue."""
+    plan, *others = facts["paths"]
+    people = people_chart(
+        _totals(facts, plan["steps"], banded=True),
+        others=[(each["name"], _totals(facts, each["steps"])) for each in others],
+        target=facts["target"],
+        deadline=deadline,
+    )
+    by_day = facts["today"] is not None
+    came = [Point(_place(facts, row), row["recruits"], row["p10"], row["p90"]) for row in plan["steps"]]
+    series = [Series(say("expected"), came, colour=1, band=say("8 of 10 simulated studies"))]
+    limit = facts["limit"]
+    if limit is not None:
+        queue = [Point(_place(facts, row), row["queue"]) for row in plan["steps"]]
+        series.append(Series(say("waiting for an interview"), queue, colour=5))
+    steps = Chart(
+        say("Recruits by week (at its last day)") if by_day else say("Recruits by round"),
+        say("last day of the week") if by_day else say("round from now on"),
+        say("recruits a week") if by_day else say("recruits"),
+        series,
+        level=None if limit is None else Mark(limit, say("{limit:g} interviews a week", limit=limit)),
+    )
+    return people, steps
+
+
+def _totals(facts: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], *, banded: bool = False) -> list[Point]:
+    already = facts["already"]
+    now = 0 if facts["today"] is None else date.fromisoformat(facts["today"])
+    ends = ("total", "total_p10", "total_p90") if banded else ("total",)
+    return [Point(now, *(already for _ in ends))] + [
+        Point(_place(facts, row), *(already + row[end] for end in ends)) for row in steps
+    ]
+
+
+def _place(facts: Mapping[str, Any], row: Mapping[str, Any]) -> date | float:
+    return float(row["step"]) if facts["today"] is None else date.fromisoformat(row["until"])
+
+
+def spend_chart(values: Mapping[int, float], chosen: int) -> Chart:
     """The recruits expected in all by the coupons given out this round, with the best number and the chosen one."""
-    points = {spend: Point(spend, value) for spend, value in values.items()}
+    points = {spend: Point(spend, value) for spend, value in sorted(values.items())}
+    best = max(points, key=lambda spend: points[spend].y)
     marked = [Series(say("the best number"), [points[best]], Kind.DOTS, 3, digits=1)]
     if chosen in points and chosen != best:
         marked.append(Series(say("this sheet"), [points[chosen]], Kind.DOTS, INK, digits=1))
