@@ -81,7 +81,7 @@ def test_unknown_columns_are_suggested_and_chosen_in_the_form(app, client) -> No
     client.post("/columns/", sent)
     page = client.done("/columns/")
     assert "Read as below. People: 30." in page.words
-    assert "--map id=who" in page.words
+    assert "--map id=who" in client.follow("/commands/").words
     assert 'own_coupon = "x1"' in (app.folder / "schema.toml").read_text()
 
 

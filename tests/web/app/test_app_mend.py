@@ -1,5 +1,6 @@
 """The page of a file offers to mend it: Accept, Leave, Accept all alike; the original stays."""
 
+import html
 import shlex
 
 import pytest
@@ -61,12 +62,17 @@ def test_a_refused_file_is_mended_in_a_copy_that_is_then_used(app, client) -> No
     assert log.count(b"accepted") == 4, "with the changes of the copy before"
 
 
+def commands_of(client, step: str) -> list[str]:
+    text = client.follow("/commands/").text.split(f'data-commands="{step}">')[1].split("</pre>")[0]
+    return html.unescape(text).splitlines()
+
+
 def test_the_same_as_a_command(app, client, tmp_path) -> None:
     page = client.upload("coast.csv", study())
     client.post("/file/mend/", {"digest": digest(page), "alike": "0"})
-    page = client.done("/file/")
+    client.done("/file/")
     copy = (app.folder / "files" / "coast.mended.csv").read_bytes()
-    (line,) = [each for each in page.text.splitlines() if "--mend" in each]
+    (line,) = [each for each in commands_of(client, "File") if "--mend" in each]
     assert shlex.split(line)[1:] == [
         "check", "files/coast.csv", "--mend", "--copy", "files/coast.mended.csv",
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Run one job at a time: the work of a step in a process of its own (`step_work`).
+"""Run one job at a time: the work of one step, or of several one after another, each in a process (`step_work`).
 
 The pages stay usable while a job runs, and it goes on if the browser is closed. A job's files appear complete or not at
 all, so a job that is stopped, or dies with the server, leaves earlier results intact.
@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,15 +19,16 @@ from typing import Any
 
 from peerfront.foundation.messages import Message, Severity
 from peerfront.foundation.shown import visible_message
-from peerfront.web.app.app_folder import AppFolder, read_data, write_data
+from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
 
 ORDER_FILE, RESULT_FILE, PROGRESS_FILE = "order.json", "result.json", "progress.json"
 _PATIENCE = 15.0  # seconds between asking a job to end and killing it
 _MOST_KEPT = 20_000  # last characters of a crashed job's output that are read
 _STOPPED_CODES = (130, 143, -15, -2)
 _KILLED = (-9, 137)
-_SHARE_TO_JUDGE, _SECONDS_TO_JUDGE = 0.05, 5  # progress needed before the remaining time is estimated
-_KEPT = ("work", "choices", "language", "inputs", "result")
+_SHARE_TO_JUDGE, _SECONDS_TO_JUDGE = 0.05, 5  # progress needed before the pace so far is believed
+_KEPT = ("work", "choices", "language", "inputs", "result", "made")
+_PACES = f"{STATE}/paces.json"
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,61 @@ class Order:
     """The language of the files that are written; pages show results in their own."""
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How long the last work of a kind took here."""
+
+    seconds: float = 0.0
+    """0 if there was none."""
+    people: int = 0
+    marks: tuple[tuple[float, float], ...] = ()
+    """The share that the work reported, and the seconds until then."""
+
+    def share_of_time(self, share: float) -> float:
+        """The share of the time that a reported share stands for; the same where nothing is known."""
+        if not self.marks:
+            return share
+        marks = [(0.0, 0.0), *self.marks, (1.0, self.seconds)]
+        after = min(bisect_right(marks, (share, float("inf"))), len(marks) - 1)
+        (low, begun), (high, ended) = marks[after - 1], marks[after]
+        part = (share - low) / (high - low) if high > low else 0.0
+        return (begun + part * (ended - begun)) / self.seconds
+
+    def for_people(self, people: int) -> float:
+        """The seconds to expect for a study of this size: longer for a larger one, no shorter for a smaller one."""
+        return self.seconds * max(people / max(self.people, 1), 1.0)
+
+
+def seconds_left(share: float | None, gone: float, pace: Pace, people: int) -> float | None:
+    """The time left, at first as the last work of this kind took, then by the pace so far; None if it were a guess."""
+    done = pace.share_of_time(share or 0.0)
+    if pace.seconds:
+        return (1 - done) * (gone + (1 - done) * pace.for_people(people))
+    return gone * (1 - done) / done if done >= _SHARE_TO_JUDGE and gone >= _SECONDS_TO_JUDGE else None
+
+
 @dataclass
 class Job:
-    """A job that runs, or has ended."""
+    """Work that runs, or has ended."""
 
-    order: Order
+    orders: tuple[Order, ...]
+    """Carried out one after another, as long as each succeeds."""
+    paces: Mapping[str, Pace] = field(default_factory=dict)
+    """How long each kind of work took before."""
+    people: int = 0
+    """People in the study."""
+    at: int = 0
+    """Which order is being carried out."""
     started: float = field(default_factory=time.monotonic)
+    """When this order was begun."""
     ended: bool = False
     asked_to_stop: bool = False
     folder: Path | None = None
     """Where the process finds its order and leaves its progress and its result."""
+
+    @property
+    def order(self) -> Order:
+        return self.orders[self.at]
 
     @property
     def seconds(self) -> int:
@@ -62,15 +109,23 @@ class Job:
 
     @property
     def seconds_left(self) -> int | None:
-        """The estimated time left at the pace so far; None as long as it would be a guess."""
-        share, gone = self.progress[0], time.monotonic() - self.started
-        if share is None or share < _SHARE_TO_JUDGE or gone < _SECONDS_TO_JUDGE:
+        """The estimated time left of all orders; None as long as it would be a guess."""
+        later = [self.paces.get(order.work, Pace()) for order in self.orders[self.at + 1 :]]
+        gone, share = time.monotonic() - self.started, self._report[0]
+        left = seconds_left(share, gone, self.paces.get(self.order.work, Pace()), self.people)
+        if left is None or not all(pace.seconds for pace in later):
             return None
-        return round(gone * (1.0 - share) / share)
+        return round(left + sum(pace.for_people(self.people) for pace in later))
 
     @property
     def progress(self) -> tuple[float | None, Any]:
-        """The share that is done, if the work reports it, and what is being done."""
+        """The share of the time that has passed, if it is known, and what is being done."""
+        share, what = self._report
+        pace = self.paces.get(self.order.work, Pace())
+        return None if share is None else pace.share_of_time(share), what
+
+    @property
+    def _report(self) -> tuple[float | None, Any]:
         report = read_data(self.folder / PROGRESS_FILE) if self.folder is not None else {}
         try:
             return min(max(float(report["share"]), 0.0), 1.0), report["what"]
@@ -93,17 +148,17 @@ class Jobs:
         job = self._job
         return job if job is not None and not job.ended else None
 
-    def start(self, order: Order, *, wait: float = 0.0) -> bool:
-        """Start a job unless another one runs; the same order twice (a double click) is one job.
+    def start(self, *orders: Order, wait: float = 0.0) -> bool:
+        """Start a job unless another one runs; the same orders twice (a double click) are one job.
 
         Wait up to `wait` seconds for its end, so that a short job is done when the page is shown. Return whether the
-        order was accepted.
+        orders were accepted.
         """
         with self._lock:
             busy = self.running
             if busy is not None:
-                return busy.order == order
-            self._job = job = Job(order)
+                return busy.orders == orders
+            self._job = job = Job(orders, self.paces(), self._people())
             self._thread = threading.Thread(target=self._run, args=(job,), daemon=True)
             self._thread.start()
         self._thread.join(wait)
@@ -126,25 +181,52 @@ class Jobs:
         if self._thread is not None:
             self._thread.join(_PATIENCE + 5)
 
+    def paces(self) -> dict[str, Pace]:
+        """How long each kind of work took last."""
+        kept = self._folder.read(_PACES)
+        return {
+            work: Pace(each["seconds"], each["people"], tuple(map(tuple, each["marks"]))) for work, each in kept.items()
+        }
+
+    def _people(self) -> int:
+        return int(self._folder.contents.get("people") or 0)
+
     def _run(self, job: Job) -> None:
-        order = job.order
         try:
-            inputs = self._folder.digests(order.inputs)
-            with TemporaryDirectory(prefix="peerfront-job-") as own:
-                job.folder = Path(own)
-                ending = self._ending(job, job.folder)
-            ending |= {"seconds": job.seconds, "ended": datetime.now().astimezone().isoformat(timespec="seconds")}
-            if ending["error"] or ending["stopped"]:  # earlier results stay, with their order
-                before = self._folder.outcome(order.step)
-                ending |= {name: before[name] for name in _KEPT if name in before}
-            else:
-                used = {**order.choices, **ending["result"].pop("choices", {})}
-                ending |= {"work": order.work, "choices": used, "language": order.language, "inputs": inputs}
-            self._folder.write_outcome(order.step, ending)
+            for number in range(len(job.orders)):
+                job.at, job.started, job.folder = number, time.monotonic(), None
+                if not self._carried_out(job):
+                    break
         except Exception as problem:  # such as a full disk or a removed folder: the page must not wait for ever
-            self._note_failure(order, problem)
+            self._note_failure(job.order, problem)
         finally:
             job.ended = True
+
+    def _carried_out(self, job: Job) -> bool:
+        """Carry out the order; write how it ended, and return whether it succeeded."""
+        order, inputs = job.order, self._folder.digests(job.order.inputs)
+        before = self._folder.outcome(order.step)
+        kept = {name: before[name] for name in _KEPT if name in before}  # earlier results stay, with their order
+        choices = {"work": order.work, "choices": dict(order.choices), "inputs": inputs}
+        tried = {**choices, "file": self._folder.choices.get("file")}
+        # If the computer is switched off meanwhile, this says that the work was stopped.
+        self._folder.write_outcome(order.step, {**kept, "error": None, "stopped": True, "tried": tried})
+        with TemporaryDirectory(prefix="peerfront-job-") as own:
+            job.folder = Path(own)
+            ending = self._ending(job, job.folder)
+        ending |= {"seconds": job.seconds, "ended": datetime.now().astimezone().isoformat(timespec="seconds")}
+        if ending["error"] or ending["stopped"]:
+            self._folder.write_outcome(order.step, {**ending, **kept, "tried": tried})
+            return False
+        used = {**order.choices, **ending["result"].pop("choices", {})}
+        self._keep_pace(job, ending.pop("marks"))
+        ending |= {**choices, "choices": used, "language": order.language, "made": ending["ended"]}
+        self._folder.write_outcome(order.step, ending)
+        return True
+
+    def _keep_pace(self, job: Job, marks: Sequence[Sequence[float]]) -> None:
+        pace = {"seconds": time.monotonic() - job.started, "people": self._people(), "marks": marks}
+        self._folder.write(_PACES, {**self._folder.read(_PACES), job.order.work: pace})
 
     def _ending(self, job: Job, own: Path) -> dict[str, Any]:
         """Run the process; return its result, or why there is none."""
@@ -166,7 +248,7 @@ class Jobs:
             code = process.wait()
         written = read_data(own / RESULT_FILE) if code == 0 else {}
         if written:
-            return {"error": written.get("error"), "stopped": False, "result": written.get("result", {})}
+            return {"error": None, "stopped": False, "result": {}, "marks": [], **written}
         stopped = job.asked_to_stop or code in _STOPPED_CODES
         return {"error": None if stopped else why_it_ended(code, own / "errors"), "stopped": stopped}
 

@@ -60,7 +60,7 @@ def file(request: HttpRequest) -> HttpResponse:
             return redirect("file")
         folder.choose(file=name, left=[])
         return start(request, read_order("file"))
-    contents, context = folder.contents, step_context("file", form)
+    contents, context = folder.contents, step_context(request, "file", form)
     failed = bool(contents.get("error") or context["outcome"].get("error"))
     context |= {
         "contents": contents,
@@ -172,7 +172,7 @@ def columns(request: HttpRequest) -> HttpResponse:
         request,
         "app/columns.html",
         {
-            **step_context("columns", form),
+            **step_context(request, "columns", form),
             "contents": contents,
             "ways_out": _ways_out(contents),
             "fields": [each for each in fields if each["can"]],

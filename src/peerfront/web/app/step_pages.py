@@ -5,15 +5,13 @@ from datetime import date
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from peerfront.foundation.errors import PeerfrontError
-from peerfront.foundation.messages import Message
 from peerfront.web.app.app_folder import STATE
 from peerfront.web.app.app_jobs import Order
 from peerfront.web.app.app_server import app_folder
@@ -27,7 +25,9 @@ from peerfront.web.app.step_forms import (
     order_facts,
 )
 from peerfront.web.app.study_steps import (
+    STEPS,
     current_order,
+    failed_now,
     go_first,
     is_busy,
     nobody_waits,
@@ -36,6 +36,7 @@ from peerfront.web.app.study_steps import (
     step_context,
     step_form,
     waiting_file,
+    weeks_of,
 )
 from peerfront.words.commands import MODEL, SCHEMA
 
@@ -60,9 +61,8 @@ def fit(request: HttpRequest) -> HttpResponse:
     form = step_form(request, FitForm, {"rounds": _USUAL_ROUNDS, **folder.choices.get("fit", {})})
     if form.is_valid():
         folder.choose(fit=form.entries)
-        file = str(folder.choices["file"])
-        return start(request, Order("fit", "fit", {"file": file, **form.entries}, (file, SCHEMA)))
-    return render(request, "app/fit.html", step_context("fit", form))
+        return start(request, _fit_order())
+    return render(request, "app/fit.html", step_context(request, "fit", form))
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,7 +73,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
     form = step_form(request, OrderForm, _usual_order(), groups=used_groups())
     if form.is_valid():
         return _plan(request, form.entries)
-    context = step_context("sheet", form)
+    context = step_context(request, "sheet", form)
     by = "person" if request.GET.get("by") == "person" else "coupons"
     people = by_coupons(context["result"].get("people", ()))
     if by == "person":
@@ -103,7 +103,7 @@ def sheet(request: HttpRequest) -> HttpResponse:
 def trial() -> dict[str, Any] | None:
     """The last week of the log, if it handed out another sheet: then the one of this page is a trial."""
     people = app_folder().outcome("sheet").get("result", {}).get("people", ())
-    shown, weeks = {str(row["person"]): row["coupons"] for row in people}, _weeks()[0]
+    shown, weeks = {str(row["person"]): row["coupons"] for row in people}, weeks_of(app_folder())[0]
     return weeks[-1] if weeks and shown and weeks[-1]["planned"] != shown else None
 
 
@@ -118,14 +118,10 @@ def least_of(order: Mapping[str, Any], outlook: Mapping[str, Any] | None) -> dic
 
 def _plan(request: HttpRequest, order: dict[str, Any]) -> HttpResponse:
     folder = app_folder()
-    waiting, contents = waiting_file(), folder.contents
     if not state_of(folder, "file").done:
         return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
     folder.choose(plan=order)
-    file = str(folder.choices["file"])
-    of_list = {"waiting": waiting, "already": contents["people"]}
-    seen = of_list if waiting else {"as_of": order["date"]} if contents.get("day") else {}
-    return start(request, Order("sheet", "plan", {"file": file, **seen, **order}, (MODEL, file, waiting)))
+    return start(request, _plan_order(order))
 
 
 @require_POST
@@ -222,9 +218,9 @@ def forecast(request: HttpRequest) -> HttpResponse:
     if not state_of(folder, "fit").done:
         return go_first(request, "fit", _("First fit a model: the forecast is simulated with it."))
     order = current_order(folder)
-    if not order and step_context("sheet")["running"] is False:
+    if not order and step_context(request, "sheet")["running"] is False:
         return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
-    context = step_context("forecast")
+    context = step_context(request, "forecast")
     context |= {"outlook": context["result"].get("outlook"), "day": order.get("date"), "order": order_facts(order)}
     context |= {"trial": trial()}
     return render(request, "app/forecast.html", context)
@@ -240,10 +236,8 @@ def estimates(request: HttpRequest) -> HttpResponse:
     form = step_form(request, EstimatesForm, folder.choices.get("estimates", {}), **columns)
     if form.is_valid():
         folder.choose(estimates=form.entries)
-        file, decisions = str(contents["file"]), "." if folder.has("log.jsonl") else ""
-        choices = {"file": file, "decisions": decisions, **form.entries}
-        return start(request, Order("estimates", "estimate", choices, (file, SCHEMA)))
-    context = step_context("estimates", form)
+        return start(request, _estimates_order())
+    context = step_context(request, "estimates", form)
     return render(request, "app/estimates.html", {**context, "rows": _valid_first(context["result"].get("rows", []))})
 
 
@@ -265,12 +259,73 @@ def report(request: HttpRequest) -> HttpResponse:
     form = step_form(request, ReportForm, choices.get("report", {}), outcomes=folder.contents.get("outcomes", []))
     if form.is_valid():
         folder.choose(report=form.entries)
-        file, waiting = str(choices["file"]), str(order.get("waiting", ""))
-        return start(
-            request, Order("report", "report", {"file": file, "order": order, **form.entries}, (MODEL, file, waiting))
-        )
-    context = {**step_context("report", form), "order": order_facts(order), "trial": trial()}
+        return start(request, _report_order(order))
+    context = {**step_context(request, "report", form), "order": order_facts(order), "trial": trial()}
     return render(request, "app/report.html", context)
+
+
+# The order of each step, once more ------------------------------------------------------------------------------------
+
+
+def _fit_order() -> Order:
+    choices = app_folder().choices
+    file = str(choices["file"])
+    return Order("fit", "fit", {"file": file, **choices.get("fit", {})}, (file, SCHEMA))
+
+
+def _plan_order(order: Mapping[str, Any]) -> Order:
+    folder, waiting = app_folder(), waiting_file()
+    file, contents = str(folder.choices["file"]), folder.contents
+    of_list = {"waiting": waiting, "already": contents["people"]}
+    seen = of_list if waiting else {"as_of": order["date"]} if contents.get("day") else {}
+    return Order("sheet", "plan", {"file": file, **seen, **order}, (MODEL, file, waiting))
+
+
+def _estimates_order() -> Order:
+    folder = app_folder()
+    file, decisions = str(folder.choices["file"]), "." if folder.has("log.jsonl") else ""
+    choices = {"file": file, "decisions": decisions, **folder.choices.get("estimates", {})}
+    return Order("estimates", "estimate", choices, (file, SCHEMA))
+
+
+def _report_order(order: Mapping[str, Any]) -> Order:
+    choices = app_folder().choices
+    file, waiting = str(choices["file"]), str(order.get("waiting", ""))
+    made = {"file": file, "order": dict(order), **choices.get("report", {})}
+    return Order("report", "report", made, (MODEL, file, waiting))
+
+
+def _orders_again(step: str) -> list[Order]:
+    """The orders that bring a step up to date: first the steps that it is made with, where these are out of date."""
+    folder = app_folder()
+    if step == "estimates":
+        return [_estimates_order()]
+    orders = [_fit_order()] if step == "fit" or state_of(folder, "fit").outdated else []
+    if step == "fit":
+        return orders
+    order, plan = current_order(folder), folder.choices.get("plan", {})
+    if orders or step != "report" or state_of(folder, "sheet").outdated:
+        day = max(str(plan.get("date", "")), _usual_day())
+        orders.append(_plan_order({**plan, "date": day}))
+        order = dict(orders[-1].choices)
+    return [*orders, _report_order(order)] if step == "report" else orders
+
+
+@require_POST
+def again(request: HttpRequest, step: str) -> HttpResponse:
+    """Start again what was stopped, or do again what is out of date."""
+    if step not in dict(STEPS):
+        raise Http404
+    folder = app_folder()
+    outcome = folder.outcome(step)
+    tried = outcome.get("tried", {})
+    if outcome.get("stopped") and failed_now(folder, step, outcome):
+        start(request, Order(step, tried["work"], tried["choices"], tuple(tried["inputs"])))
+    elif not state_of(folder, "file").done:
+        return go_first(request, "file", _("First choose the study's file, and repair what stops it."))
+    elif state_of(folder, step).outdated:
+        start(request, *_orders_again(step))
+    return redirect(step)
 
 
 # Week by week -------------------------------------------------------------------------------------------------------
@@ -280,7 +335,7 @@ def report(request: HttpRequest) -> HttpResponse:
 def week(request: HttpRequest) -> HttpResponse:
     folder = app_folder()
     choices = folder.choices
-    weeks, fault = _weeks()
+    weeks, fault = weeks_of(folder)
     last = weeks[-1] if weeks else None
     usual = _usual_week() if last is None else _as_last_week(last)
     form = step_form(request, WeekForm, usual, first=last is None, groups=used_groups())
@@ -295,7 +350,13 @@ def week(request: HttpRequest) -> HttpResponse:
         fitted = folder.outcome("fit").get("choices", {}).get("file") == file and state_of(folder, "fit")
         model = {"model": MODEL} if last is None and fitted and fitted.done and not fitted.outdated else {}
         return start(request, Order("week", "week", {"file": file, **entries, **model}))
-    context = {**step_context("week", form), "weeks": weeks[::-1], "fault": fault, "first": last is None, "last": last}
+    context = {
+        **step_context(request, "week", form),
+        "weeks": weeks[::-1],
+        "fault": fault,
+        "first": last is None,
+        "last": last,
+    }
     return render(request, "app/week.html", context if last is None else {**context, **_week_context(last["folder"])})
 
 
@@ -317,32 +378,11 @@ def _week_context(name: str) -> dict[str, Any]:
 @require_POST
 def undo(request: HttpRequest) -> HttpResponse:
     """Take back the last week, if it is the one that the page showed; its folder and its lines in the log stay."""
-    weeks, _fault = _weeks()
+    weeks, _fault = weeks_of(app_folder())
     if not weeks or request.POST.get("week") != str(weeks[-1]["number"]):
         messages.error(request, _("Nothing was done: another week is the last one by now, perhaps by another tab."))
         return redirect("week")
     return start(request, Order("week", "undo_week"))
-
-
-def _weeks() -> tuple[list[dict[str, Any]], Message | None]:
-    """The weeks of the log, the oldest first, and the error of a damaged log, if any."""
-    folder = app_folder()
-    if not folder.has("log.jsonl"):
-        return [], None
-    from peerfront.study.study_folder import StudyFolder  # only here: it takes a while to load
-
-    try:
-        kept = StudyFolder(folder.path)
-    except PeerfrontError as problem:
-        return [], problem.message
-    weeks = [
-        {
-            "number": week.number, "day": week.day, "folder": week.folder, **dict(week.facts),
-            "log_head": kept.log.head, "planned": {each["person"]: each["planned"] for each in week.decisions},
-        }
-        for week in kept.weeks
-    ]  # fmt: skip
-    return weeks, None
 
 
 def _usual_week() -> dict[str, Any]:
@@ -358,6 +398,7 @@ def _as_last_week(last: dict[str, Any]) -> dict[str, Any]:
 
 
 pages = [
+    path("again/<step>/", again, name="again"),
     path("fit/", fit, name="fit"),
     path("sheet/", sheet, name="sheet"),
     path("sheet/change/", change, name="change"),

@@ -7,6 +7,7 @@ returns what the page shows: sentences and messages as data, tables as rows.
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Choices = Mapping[str, Any]
 Result = dict[str, Any]
 _ENDED = 143  # exit code of a process that SIGTERM ended
+_MARKED = 0.01  # progress after which the time is noted
 MODEL, SCHEMA = Path(commands.MODEL), Path(commands.SCHEMA)
 
 
@@ -50,11 +52,15 @@ def main() -> None:
 
 
 def _content(order: Mapping[str, Any], own: Path) -> Result:
+    begun, marks = time.monotonic(), [(0.0, 0.0)]
+
     def progress(share: float, what: object) -> None:
         write_data(own / PROGRESS_FILE, {"share": share, "what": what})
+        if share >= marks[-1][0] + _MARKED:
+            marks.append((share, time.monotonic() - begun))
 
     try:
-        return {"result": WORK[order["work"]](order["choices"], progress)}
+        return {"result": WORK[order["work"]](order["choices"], progress), "marks": marks[1:]}
     except PeerfrontError as problem:
         return {"error": problem.message}
     except MemoryError:
@@ -76,7 +82,9 @@ def read(choices: Choices, progress: Progress, notes: "Sequence[Message]" = ()) 
         with claimed(example, EXAMPLE_FILES, overwrite=True):
             demo_study().write(example)
     folder = AppFolder(Path())
+    progress(0.0, note("work.reading"))
     looked = look(folder, choices)
+    progress(0.8, note("work.writing"))
     looked.contents["notes"] += notes
     if looked.parts is not None:
         study, summary, guess = looked.parts

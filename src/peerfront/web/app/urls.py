@@ -2,7 +2,9 @@
 
 import mimetypes
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from csp.decorators import csp_replace
 from django.contrib import messages
@@ -18,7 +20,8 @@ from django.views.i18n import set_language
 from peerfront.web.app import file_pages, step_pages
 from peerfront.web.app.app_server import app_folder, jobs
 from peerfront.web.app.study_steps import STEPS
-from peerfront.words.commands import REPORT
+from peerfront.words.commands import REPORT, command_line, commands_of
+from peerfront.words.language import language_of_the_user
 
 _DOWNLOADS = re.compile(
     r"sheet\.(csv|xlsx|pdf)|sheet-curve\.csv|waiting\.csv|schema\.toml|report\.html|log\.jsonl"
@@ -41,6 +44,23 @@ def stop(request: HttpRequest) -> HttpResponse:
     jobs().stop()
     messages.info(request, _("It is being stopped. What was there before stays as it is."))
     return redirect(step if step in dict(STEPS) else "home")
+
+
+@require_GET
+def as_commands(request: HttpRequest) -> HttpResponse:
+    """Show the commands that do in a terminal what the steps did."""
+    folder = app_folder()
+    outcomes = {step: folder.outcome(step) for step, label in STEPS}
+    if outcomes["columns"].get("choices", {}).get("file") != folder.choices.get("file"):
+        del outcomes["columns"]  # of an earlier file
+    made = [(label, _commands(outcomes[step])) for step, label in STEPS if "work" in outcomes.get(step, {})]
+    return render(request, "app/commands.html", {"made": made})
+
+
+def _commands(outcome: Mapping[str, Any]) -> list[str]:
+    language = outcome.get("language", "en")
+    other = "" if language == language_of_the_user() else language
+    return list(map(command_line, commands_of(outcome["work"], outcome["choices"], other)))
 
 
 @require_GET
@@ -108,6 +128,7 @@ urlpatterns = [
     *step_pages.pages,
     path("job/", job, name="job"),
     path("job/stop/", stop, name="stop_job"),
+    path("commands/", as_commands, name="commands"),
     path("files/<path:name>", download, name="download"),
     path("report/page/", report_page, name="report_page"),
     path("language/", set_language, name="set_language"),

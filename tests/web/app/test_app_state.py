@@ -1,0 +1,128 @@
+"""What is out of date says so, is not shown as if it were new, and is done again by one button."""
+
+import pytest
+from app_client import STUDY, choices
+
+from peerfront.foundation.messages import Message
+from peerfront.web.app.app_folder import AppFolder
+from peerfront.web.app.study_steps import state_of
+
+LATER = STUDY + "5,B2,E1,E2,m\n"
+
+
+@pytest.fixture
+def client(app):
+    return app.client()
+
+
+@pytest.fixture
+def planned(app, client):
+    """The folder of a study with a model and a sheet of a made-up person, as if they had been made with its file."""
+    client.upload("harbour.csv", STUDY.encode())
+    folder = AppFolder(app.folder)
+    made = {"model/manifest.json": "{}", "sheet.csv": "person\n", "forecast/summary.csv": "policy\n"}
+    for name, content in made.items():
+        (folder.path / name).parent.mkdir(exist_ok=True)
+        (folder.path / name).write_text(content)
+    file, order = choices(app)["file"], {"budget": 8, "date": "2026-03-02", "deadline": "2026-06-30"}
+    written("fit", folder, "fit", {"file": file, "budget": 8, "rounds": 2}, (file, "schema.toml"))
+    people = [{"person": "OLDPERSON", "coupons": 2, "chance_used": "", "reason": ""}]
+    result = {"people": people, "lines": ["Give out 2 coupons."], "outlook": None}
+    written("sheet", folder, "plan", {"file": file, **order}, ("model", file), result)
+    folder.choose(fit={"budget": 8, "rounds": 2}, plan=order)
+    yield folder
+    for name in made:
+        (folder.path / name).unlink(missing_ok=True)
+    (folder.path / "model").rmdir()
+    for step in ("fit", "sheet"):
+        (folder.path / "app" / f"{step}.json").unlink()
+
+
+def written(step, folder, work, entries, inputs, result=None, **more) -> None:
+    facts = {"work": work, "choices": entries, "inputs": folder.digests(inputs), "result": result or {}}
+    folder.write_outcome(step, {**facts, "ended": "2026-03-02T10:00:00+00:00", "error": None, "stopped": False} | more)
+
+
+def marks(page) -> str:
+    return page.text.split("<nav")[1].split("</nav>")[0]
+
+
+def test_after_a_new_file_the_sheet_is_marked_and_old_people_are_not_shown(client, planned) -> None:
+    page = client.follow("/sheet/")
+    assert "OLDPERSON" in page.words
+    assert "to be done again" not in marks(page)
+    client.upload("later.csv", LATER.encode())
+    page = client.follow("/sheet/")
+    assert "OLDPERSON" not in page.words
+    assert "Made from harbour.csv on 2 March 2026" in page.words
+    assert "The file is now later.csv." in page.words
+    assert marks(page).count("to be done again") == 3, "fit, sheet and forecast"
+    assert "Do it again" in page.words
+    assert "OLDPERSON" in client.follow("/sheet/?old=yes").words, "who asks for it can see it"
+
+
+def test_one_button_does_again_all_that_it_rests_on(client, planned) -> None:
+    client.upload("later.csv", LATER.encode())
+    assert client.post("/again/sheet/", {}).headers["location"] == "/sheet/"
+    page = client.done("/sheet/")
+    assert "The fit did not work" in page.words, "five people are too few"
+    assert "at least" in client.follow("/fit/").words
+    assert planned.outcome("fit")["tried"]["choices"] == {"file": "files/later.csv", "budget": 8, "rounds": 2}
+    assert client.post("/again/fit/", {}).status == 302
+    client.done("/fit/")
+    assert client.post("/again/nothing/", {}).status == 404
+
+
+def test_what_was_stopped_is_started_again_by_one_button(client, planned) -> None:
+    file = planned.choices["file"]
+    tried = {"work": "fit", "choices": {"file": file, "budget": 9, "rounds": 2}, "inputs": {}, "file": file}
+    planned.write_outcome("fit", planned.outcome("fit") | {"stopped": True, "tried": tried})
+    assert "Start again" in client.follow("/fit/").words
+    client.post("/again/fit/", {})
+    client.done("/fit/")
+    assert planned.outcome("fit")["tried"]["choices"]["budget"] == 9
+
+
+def test_every_page_names_the_plan_that_counts(client, planned) -> None:
+    for step in ("file", "columns", "fit", "sheet", "forecast", "estimates", "report", "week"):
+        assert "Plan harbour.csv · 2026-03-02 \u2013 2026-06-30 · 2 of 8 coupons" in client.follow(f"/{step}/").words, (
+            step
+        )
+    client.upload("later.csv", LATER.encode())
+    assert "2 of 8 coupons to be done again" in client.follow("/file/").words
+
+
+def test_doubts_about_the_file_are_named_after_it(client) -> None:
+    client.upload("warned.csv", (STUDY + "5,ZZ,F1,F2,m\n").encode())
+    for step in ("columns", "fit", "estimates"):
+        assert "Doubtful in the file: redeemed coupon nobody was issued (1)." in client.follow(f"/{step}/").words
+    assert "Doubtful in the file" not in client.follow("/file/").words, "they are listed there"
+
+
+def test_other_columns_are_for_the_model_and_all_that_is_made_with_it(planned) -> None:
+    (planned.path / "schema.toml").write_text("other")
+    assert state_of(planned, "fit").changes == ("columns",)
+    assert state_of(planned, "sheet").changes == ("columns",)
+    assert state_of(planned, "forecast").outdated
+
+
+def test_an_error_of_an_earlier_file_is_gone_with_it(client, planned) -> None:
+    file = planned.choices["file"]
+    tried = {"work": "fit", "choices": {"file": file}, "inputs": planned.digests((file, "schema.toml")), "file": file}
+    planned.write_outcome("fit", planned.outcome("fit") | {"error": Message("work.out_of_memory"), "tried": tried})
+    assert "That did not work" in client.follow("/fit/").words
+    client.upload("later.csv", LATER.encode())
+    assert "That did not work" not in client.follow("/fit/").words
+
+
+def test_what_the_columns_repaired_is_not_said_to_have_failed(app, client) -> None:
+    """The page of the file and the page of the columns read the same file."""
+    rows = ["id,recruiter,sex", *(f"P{n},{f'P{n // 3}' if n else ''},{'fm'[n % 2]}" for n in range(60))]
+    page = client.upload("recruiters.csv", "\n".join(rows).encode())
+    assert "cannot be used yet" in page.words
+    digest = client.follow("/columns/").text.split('name="digest" value="')[1].split('"')[0]
+    client.post("/columns/", {"digest": digest, "role_id": "id", "role_recruiter": "recruiter", "coupons_each": "3"})
+    client.done("/columns/")
+    page = client.follow("/file/")
+    assert "People: 60." in page.words
+    assert "That did not work" not in page.words
