@@ -152,7 +152,7 @@ def test_shares_do_not_say_how_many_did_not_answer(people: int) -> None:
         mean = made.table["estimator"] == "mean"
         assert (made.table["low"] <= exact["low"])[mean].all(), "a coarse interval is no narrower"
         assert (made.table["high"] >= exact["high"])[mean].all()
-    mean_shares = [row["estimate"] for row in published_rows(outcome) if row["estimator"] == "mean"]
+    mean_shares = [str(row["estimate"]) for row in published_rows(outcome) if row["estimator"] == "mean"]
     assert mean_shares == [f"{drawn['mean', category]:.0%}" for category in ("no", "yes")]
     steps = shown.convergence["estimate"].dropna() / coarse
     assert np.allclose(steps, steps.round())

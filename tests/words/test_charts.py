@@ -141,11 +141,8 @@ def test_estimates_stand_between_their_ends() -> None:
 
 
 def test_numbers_are_those_of_the_language() -> None:
-    def number(value, digits):
-        return f"{value:.{digits}f}".replace(".", ",")
-
     chart = Chart("t", "x", "y", [Series(say("s"), [Point(1.5, 2.5)], digits=1)])
-    with speaking(Speaker("es", Medium.PAGE, str, lambda one, many, n: many, number=number)):
+    with speaking(Speaker("es", Medium.PAGE, str, lambda one, many, n: many, marks={ord("."): ","})):
         assert _table(_parsed(drawn(chart)))[1] == ["1,5", "2,5"]
 
 

@@ -31,7 +31,7 @@ from itertools import pairwise
 from textwrap import wrap
 
 from peerfront.foundation.shown import LONGEST_LINE, visible
-from peerfront.words.language import Text, joined, say, speaker
+from peerfront.words.language import Text, in_digits, joined, say
 
 X = float | date | str
 INK = 0
@@ -552,7 +552,7 @@ def _plain(value: float) -> str:
 
 def shown_number(value: float, digits: int) -> str:
     """A number with this many decimals, as the language in use writes it."""
-    return speaker().number(value, digits)
+    return str(in_digits(value, f",.{digits}f"))
 
 
 def short_day(day: date, *, with_year: bool = False) -> Text:

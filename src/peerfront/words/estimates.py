@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from peerfront.estimates.estimating import LARGE_PART, Situation, Verdict
 from peerfront.estimates.estimators import MEAN, RDS_I, RDS_II, SS, STRATIFIED, STRATIFIED_SS
 from peerfront.foundation.messages import Remedy
-from peerfront.words.language import Text, n_people, percent, say, warn
+from peerfront.words.language import Text, in_digits, n_people, percent, say, warn
 from peerfront.words.result_table import Emphasis, ResultTable
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def estimate_table(estimates: "Estimates") -> ResultTable:
                 f"* {row['estimator']}" if is_best else row["estimator"] if row["valid"] else f"({row['estimator']})",
                 number_text(row["estimate"], is_number),
                 interval_text(row["low"], row["high"], is_number),
-                _formatted(row["design_effect"], "{:.1f}"),
-                _formatted(row["effective_size"], "{:,.0f}"),
+                _formatted(row["design_effect"], ".1f"),
+                _formatted(row["effective_size"], ",.0f"),
                 bias_text(row["likely_bias"], is_number),
             )
         )
@@ -198,27 +198,29 @@ def _quantity(row: Row, numeric: bool) -> str:
     return f"{row['outcome']}{'' if numeric else ' = ' + row['category']}{group}"
 
 
-def number_text(value: float, numeric: bool) -> str:
+def number_text(value: float, numeric: bool) -> Text:
     """A mean as a number, a share in percent; empty if unknown."""
-    return _formatted(value, "{:.4g}" if numeric else "{:.1%}")
+    return _formatted(value, ".4g" if numeric else ".1%")
 
 
-def interval_text(low: float, high: float, numeric: bool) -> str:
+def interval_text(low: float, high: float, numeric: bool) -> Text:
     """Both ends of an interval; empty if unknown."""
     if low != low:
-        return ""
-    return f"{low:.4g} - {high:.4g}" if numeric else f"{100 * low:.1f} - {high:.1%}"
+        return Text("")
+    if numeric:
+        return Text("{low:.4g} - {high:.4g}", {"low": low, "high": high})
+    return Text("{low:.1f} - {high:.1%}", {"low": 100 * low, "high": high})
 
 
 def bias_text(bias: float, numeric: bool) -> Text | str:
     """The likely bias of an estimate; empty if unknown."""
     if bias != bias:
         return ""
-    return f"{bias:+.4g}" if numeric else say("{points:+.1f} points", points=100 * bias)
+    return in_digits(bias, "+.4g") if numeric else say("{points:+.1f} points", points=100 * bias)
 
 
-def _formatted(value: float, pattern: str) -> str:
-    return "" if value != value else pattern.format(value)
+def _formatted(value: float, form: str) -> Text:
+    return Text("") if value != value else in_digits(value, form)
 
 
 # The report ----------------------------------------------------------------------------------------------------------
@@ -232,18 +234,18 @@ def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     before, numeric = "", estimates.outcome.numeric
     for row in estimates.table[estimates.table["group"] == _EVERYBODY].to_dict("records"):
-        what, pattern = _quantity(row, numeric), "{:.3g}" if numeric else "{:.0%}"
+        what, form = _quantity(row, numeric), ".3g" if numeric else ".0%"
         low, high, bias = (row[name] for name in ("low", "high", "likely_bias"))
-        ends = {"low": _formatted(low, pattern), "high": _formatted(high, pattern)}
+        ends = {"low": _formatted(low, form), "high": _formatted(high, form)}
         rows.append(
             {
                 "what": "" if what == before else what,
                 "estimator": row["estimator"],
                 "described": ESTIMATORS[row["estimator"]],
-                "estimate": _formatted(row["estimate"], pattern),
+                "estimate": _formatted(row["estimate"], form),
                 "interval": say("{low} to {high}", **ends) if low == low else "",
-                "effect": _formatted(row["design_effect"], "{:.1f}"),
-                "worth": _formatted(row["effective_size"], "{:,.0f}"),
+                "effect": _formatted(row["design_effect"], ".1f"),
+                "worth": _formatted(row["effective_size"], ",.0f"),
                 "off": _published_bias(bias, numeric),
                 "valid": bool(row["valid"]),
                 "best": row["estimator"] == estimates.verdict.best,

@@ -14,7 +14,18 @@ from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
 from peerfront.study.orders import contradiction
 from peerfront.words.earlier_study_words import earlier_study_lines
-from peerfront.words.language import Text, first_warning, joined, n_coupons, n_people, ordinal, percent, say, say_n
+from peerfront.words.language import (
+    Text,
+    first_warning,
+    in_digits,
+    joined,
+    n_coupons,
+    n_people,
+    ordinal,
+    percent,
+    say,
+    say_n,
+)
 from peerfront.words.messages import text_of
 from peerfront.words.story_phrases import story_phrase
 
@@ -165,9 +176,11 @@ def _brings(coupons: Mapping[str, Any]) -> list[Text]:
     return [say("With {numbers} coupons one person brings {bring} recruits.", numbers=numbers, bring=brings)]
 
 
-def _with_interval(mean: float, low: float, high: float) -> str:
-    ends = f"{low:.2f}", f"{high:.2f}"
-    return f"{mean:.2f}" if ends[0] == ends[1] else f"{mean:.2f} ({ends[0]} to {ends[1]})"
+def _with_interval(mean: float, low: float, high: float) -> Text:
+    middle, ends = in_digits(mean, ".2f"), (in_digits(low, ".2f"), in_digits(high, ".2f"))
+    if str(ends[0]) == str(ends[1]):
+        return middle
+    return say("{middle} ({low} to {high})", middle=middle, low=ends[0], high=ends[1])
 
 
 def _most_shown(coupons: Mapping[str, Any]) -> int:
@@ -188,7 +201,7 @@ def _coupons(coupons: Mapping[str, Any]) -> list[Text]:
         )
     if not pinned:
         for story in coupons["stories"]:
-            expected = [f"{each:.2f}" for each in story["expected"][:most]]
+            expected = [in_digits(each, ".2f") for each in story["expected"][:most]]
             line = say(
                 "If {story} (weight {weight}): {numbers} coupons bring {bring}.",
                 story=story_phrase(story["name"]), weight=percent(story["weight"]),

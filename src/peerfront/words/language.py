@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
+from numbers import Number
 from pathlib import Path
 from typing import Any
 
-from peerfront.foundation.messages import Lines, Message, Remedies, Remedy, Severity
+from peerfront.foundation.messages import Lines, Measured, Message, Remedies, Remedy, Severity
 from peerfront.foundation.shown import LONGEST_LINE, visible
 
 LOCALE = Path(__file__).parent / "locale"
@@ -49,10 +50,6 @@ class Typed:
     """The study's file; "" without one."""
 
 
-def _english_number(value: float, digits: int) -> str:
-    return f"{value:,.{digits}f}"
-
-
 @dataclass(frozen=True)
 class Speaker:
     """The language of sentences, and the medium in which they are read."""
@@ -65,8 +62,8 @@ class Speaker:
     """Labels of the fields on a page, by setting; columns of a study's file have `role_` before their name."""
     typed: Typed | None = None
     """The command in a terminal."""
-    number: Callable[[float, int], str] = _english_number
-    """A number with so many decimals, for a page that writes numbers in its language."""
+    marks: Mapping[int, str] = field(default_factory=dict)
+    """What a page writes in numbers instead of commas and points (a table of `str.translate`)."""
 
 
 @cache
@@ -136,6 +133,20 @@ class _Shown(dict[str, Any]):
         return _shown(super().__getitem__(name))
 
 
+@dataclass(frozen=True)
+class _Number:
+    """A number as the language in use writes it."""
+
+    value: Any
+    """A number, or one with its margin."""
+
+    def __format__(self, form: str) -> str:
+        return format(self.value, form).translate(speaker().marks)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 class _Typed(str):
     """A typed text or a name: its invisible characters are spelled out once, also in quotation marks (`!r`)."""
 
@@ -153,6 +164,8 @@ def _shown(value: Any) -> Any:
         return str(value)
     if isinstance(value, str):
         return _Typed(value)
+    if isinstance(value, Number | Measured):
+        return _Number(value)
     if isinstance(value, Remedies):
         return str(import_module("peerfront.words.messages").remedies_text(value))
     if isinstance(value, Lines):
@@ -163,12 +176,13 @@ def _shown(value: Any) -> Any:
 
 
 class _Listed(tuple[Any, ...]):
-    """Values with commas between them; with `!r` each has its own quotation marks."""
+    """Values with commas between them, or semicolons if they have commas; with `!r` each has quotation marks."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return ", ".join(f"{each}" for each in self)
+        shown = [f"{each}" for each in self]
+        return ("; " if speaker().marks and "," in "".join(shown) else ", ").join(shown)
 
     def __repr__(self) -> str:
         return ", ".join(map(repr, self))
@@ -219,6 +233,11 @@ def marked(text: object) -> str:
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------
+
+
+def in_digits(value: float, form: str) -> Text:
+    """A number in a form such as ",.1f"."""
+    return Text(f"{{n:{form}}}", {"n": value})
 
 
 def percent(share: float) -> Text:

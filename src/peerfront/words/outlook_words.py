@@ -6,7 +6,7 @@ from typing import Any
 
 from peerfront.study.outlook import Outlook
 from peerfront.study.rivals import Gain, Verdict
-from peerfront.words.language import Text, joined, n_coupons, n_people, percent, say, say_n
+from peerfront.words.language import Text, in_digits, joined, n_coupons, n_people, percent, say, say_n
 from peerfront.words.result_table import ResultTable
 from peerfront.words.sign_words import sign_line
 from peerfront.words.story_phrases import story_phrase
@@ -269,10 +269,11 @@ def _steps_table(outlook: Outlook) -> ResultTable:
     for row in outlook.steps_of().to_dict("records"):
         in_all, low, high = (outlook.already + row[name] for name in ("total", "total_p10", "total_p90"))
         cells = (
-            str(row["until"] or row["step"]), f"{row['spent']:.1f}", f"{row['recruits']:.1f}",
-            band_text(row["p10"], row["p90"]), f"{in_all:.1f}", band_text(low, high), f"{row['open']:.1f}",
+            str(row["until"] or row["step"]), in_digits(row["spent"], ".1f"), in_digits(row["recruits"], ".1f"),
+            band_text(row["p10"], row["p90"]), in_digits(in_all, ".1f"), band_text(low, high),
+            in_digits(row["open"], ".1f"),
         )  # fmt: skip
-        rows.append((*cells, f"{row['queue']:.1f}") if queues else cells)
+        rows.append((*cells, in_digits(row["queue"], ".1f")) if queues else cells)
     caption = say("given: coupons at the start; open: coupons at the end")
     return ResultTable(title, headings, tuple(rows), caption=caption)
 
@@ -281,10 +282,10 @@ def policies_table(outlook: Outlook) -> ResultTable:
     """The plan beside its rivals."""
     with_target = bool(outlook.still_wanted)
     leads = [gain.lead for gain in outlook.gains.each]
-    gains = ["", *(f"{lead.mean:+.1f} ({lead.low:+.1f} - {lead.high:+.1f})" for lead in leads)]
+    gains = [Text(""), *(Text("{mean:+.1f} ({low:+.1f} - {high:+.1f})", vars(lead)) for lead in leads)]
     rows = tuple(
         (
-            row["described"], f"{row['recruits']:.1f}", band_text(row["p10"], row["p90"]),
+            row["described"], in_digits(row["recruits"], ".1f"), band_text(row["p10"], row["p90"]),
             *([percent(row["reaches_target"])] if with_target else []), percent(row["dies_out"]), gain,
         )
         for row, gain in zip(outlook.summary.to_dict("records"), gains, strict=True)

@@ -178,7 +178,8 @@ def people_table(table: pd.DataFrame, *, details: bool = False) -> ResultTable:
     rows: list[tuple[object, ...]] = []
     for row in shown.head(_SHOWN).to_dict("records"):
         named, reason = (row["person"], row["coupons"]), row["reason"]
-        expected = f"{row['expected_now']:.2f} + {row['expected_later']:.2f}"
+        values = {"now": row["expected_now"], "later": row["expected_later"]}
+        expected = Text("{now:.2f} + {later:.2f}", values)
         every = (row["chance_used"], expected, reason_text(reason))
         rows.append((*named, *every) if details else (*named, short_reason(reason)))
     more = len(shown) - _SHOWN

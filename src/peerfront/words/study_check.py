@@ -16,7 +16,7 @@ from peerfront.data.study import Study, Summary, summarise
 from peerfront.data.study_calendar import RECENT_DAYS, CouponCounts, assumed_days, coupon_counts
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, Remedy, first_of, note
-from peerfront.words.language import Text, n_coupons, n_people, say, say_n, warn
+from peerfront.words.language import Text, in_digits, n_coupons, n_people, say, say_n, warn
 from peerfront.words.notebook import html_of
 
 _MOST_TREES = 8
@@ -132,7 +132,7 @@ def _sample(summary: Summary) -> Section:
     for name, number in summary.facts:
         if number or name in _ALWAYS:
             shared = name == "coupons redeemed" and summary.coupons_issued
-            rows.append((Text(name), _share(number, summary.coupons_issued) if shared else f"{number:,}"))
+            rows.append((Text(name), _share(number, summary.coupons_issued) if shared else in_digits(number, ",")))
     return Section(say("The sample"), tuple(rows), numbers=(1,))
 
 
@@ -152,7 +152,7 @@ def _calendar(study: Study, day: float) -> Section:
     rows = (*always, *((name, number) for name, number in if_any if number), waiting)
     return Section(
         say("Coupons on {day}", day=date_text(day, study.numbered_days)),
-        tuple((name, f"{number:,}") for name, number in rows),
+        tuple((name, in_digits(number, ",")) for name, number in rows),
         numbers=(1,),
         below=(*_calendar_notes(study, counts), *_waiting_notes(study, counts)),
     )
@@ -198,7 +198,8 @@ def _counts(summary: Summary, block: str) -> Section:
     for number in sorted({*summary.recruits_per_person, *summary.coupons_per_person}):
         brought, issued = summary.recruits_per_person.get(number, 0), summary.coupons_per_person.get(number, 0)
         if brought or issued:
-            rows.append((f"{number}", f"{brought:,}", block * round(_WIDEST_BAR * brought / most), f"{issued:,}"))
+            bar = block * round(_WIDEST_BAR * brought / most)
+            rows.append((f"{number}", in_digits(brought, ","), bar, in_digits(issued, ",")))
     return Section(
         say("How many recruits people brought, and how many coupons they were issued"),
         tuple(rows),
@@ -209,7 +210,7 @@ def _counts(summary: Summary, block: str) -> Section:
 
 def _trees(summary: Summary) -> Section:
     rows = [
-        (str(seed), f"{people:,}", f"{waves}", Text("") if is_seed else say("recruiter unknown, not a seed"))
+        (str(seed), in_digits(people, ","), f"{waves}", Text("") if is_seed else say("recruiter unknown, not a seed"))
         for seed, people, waves, is_seed in summary.trees.head(_MOST_TREES).itertuples(index=False)
     ]
     rest = summary.trees.iloc[_MOST_TREES:]
@@ -276,9 +277,9 @@ def _categories(rule: FieldRule) -> str:
     return ", ".join([*rule.categories[:_MOST_CATEGORIES], *["..."] * (len(rule.categories) > _MOST_CATEGORIES)])
 
 
-def _share(part: int, whole: int) -> str:
+def _share(part: int, whole: int) -> Text:
     percent = f"{part / whole:.0%}" if part == 0 or part / whole >= 0.005 else "<1%"
-    return f"{part:,} ({percent})"
+    return Text("{part:,} ({percent})", {"part": part, "percent": percent})
 
 
 def study_html(study: Study) -> str:

@@ -187,3 +187,21 @@ def test_values_keep_their_direction_in_right_to_left_sentences() -> None:
     assert "\u2068K7M-4RT9-XC0\u2069" in found
     with translation.override("en"):
         assert "\u2068" not in refusal_words(told)["found"]
+
+
+# Numbers ------------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_in_sentences_follow_the_language_of_the_page() -> None:
+    from peerfront.foundation.messages import Measured
+    from peerfront.web.pages.speaking import page_speaker
+    from peerfront.words.language import in_digits, say, speaking
+
+    told = say("{n:,} {gain:+.1f} {margin:.1f} {each} {typed}", n=1234, gain=0.25, margin=Measured(2.4, 0.3),
+               each=[in_digits(0.5, ".2f"), 3], typed="1,5.csv")  # fmt: skip
+    shown = {}
+    for language in ("en", "es"):
+        with translation.override(language), speaking(page_speaker()):
+            shown[language] = str(told)
+    assert shown == {"en": "1,234 +0.2 2.4 ± 0.3 0.50, 3 1,5.csv", "es": "1\xa0234 +0,2 2,4 ± 0,3 0,50; 3 1,5.csv"}
+    assert str(told) == shown["en"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.formats import number_format
+from django.utils.formats import get_format
 from django.utils.translation import get_language, gettext, ngettext
 
 from peerfront.words.language import MACHINE_MADE, SPEAKER, Medium, Speaker
@@ -11,11 +11,8 @@ from peerfront.words.language import MACHINE_MADE, SPEAKER, Medium, Speaker
 
 def page_speaker(fields: Mapping[str, object] | None = None) -> Speaker:
     """Django's own translation, in the language it has activated; `fields` are labels by setting."""
-    return Speaker(get_language() or "en", Medium.PAGE, gettext, ngettext, fields or {}, number=_number)
-
-
-def _number(value: float, digits: int) -> str:
-    return str(number_format(round(value, digits), decimal_pos=digits, use_l10n=True, force_grouping=True))
+    marks = str.maketrans({",": get_format("THOUSAND_SEPARATOR"), ".": get_format("DECIMAL_SEPARATOR")})
+    return Speaker(get_language() or "en", Medium.PAGE, gettext, ngettext, fields or {}, marks=marks)
 
 
 def machine_made(request: HttpRequest) -> dict[str, bool]:
