@@ -100,6 +100,7 @@ def spend_chart(values: Mapping[int, float], chosen: int) -> Chart:
     """The recruits expected in all by the coupons given out this round, with the best number and the chosen one."""
     points = {spend: Point(spend, value) for spend, value in sorted(values.items())}
     best = max(points, key=lambda spend: points[spend].y)
+    fewer = [Point(spend, points[best].y - point.y) for spend, point in points.items()]
     marked = [Series(say("the best number"), [points[best]], Kind.DOTS, 3, digits=1)]
     if chosen in points and chosen != best:
         marked.append(Series(say("this sheet"), [points[chosen]], Kind.DOTS, INK, digits=1))
@@ -107,7 +108,11 @@ def spend_chart(values: Mapping[int, float], chosen: int) -> Chart:
         say("Recruits expected in all, by coupons given out this round"),
         say("coupons given out this round"),
         say("recruits expected in all"),
-        [Series(say("expected"), list(points.values()), digits=1), *marked],
+        [
+            Series(say("expected"), list(points.values()), digits=1),
+            Series(say("fewer than the best"), fewer, Kind.NOTED, digits=1),
+            *marked,
+        ],
         from_zero=False,
         pointer=True,
     )

@@ -33,7 +33,7 @@ from peerfront.web.live.rules.events import PlannedCoupons
 from peerfront.web.live.rules.requests import ApprovePlan, ChangeSettings, IssueCoupons, OverrideCoupons, ProposePlan
 from peerfront.web.live.screens.page_words import chance, reason_sentences, spoken_words
 from peerfront.web.live.screens.plan_news import GroupFlip, Line, PersonFlip, changes_between
-from peerfront.web.live.screens.plan_page import curve_of
+from peerfront.web.live.screens.plan_page import spends_chart
 from peerfront.web.pages.speaking import page_speaker
 from peerfront.words.language import speaking
 
@@ -81,7 +81,7 @@ def test_the_newest_plan_shows_everybody_with_number_and_reason(going, planned) 
     assert f"{total} coupons of {kept} left; {kept - total} stay" in shown
     for coupons, people in Counter(plan.lines.values_list("coupons", flat=True)).items():
         assert f"{coupons} coupons: {people} people" in shown
-    assert f'data-spend="{total}"' in page.content.decode()
+    assert f'<tr><th scope="row">{total}</th>' in page.context["curve"]
     assert f"{total} (the plan)" in shown
     summary = KeptModel(plan.model).plan(plan.seed).summary
     with speaking(page_speaker()):
@@ -391,20 +391,6 @@ def test_every_page_of_the_plan_is_without_grave_findings(chromium, going, plann
         page.context.close()
 
 
-def test_the_slider_shows_what_another_number_would_lose(chromium, going) -> None:
-    with served() as address:
-        page = _open(chromium, going, address, "tablet")
-        page.goto(f"{address}/plan/")
-        page.get_by_text("What other numbers of coupons would bring").click()
-        slider = page.get_by_role("slider", name="Coupons this round")
-        least = slider.get_attribute("min")
-        slider.evaluate("(node, value) => { node.value = value; node.dispatchEvent(new Event('input')); }", least)
-        row = page.locator(f"tr[data-spend='{least}'] td").all_inner_texts()
-        says = page.locator("#curve-says").inner_text()
-        assert says == f"{least} coupons: {row[0]} recruits fewer in all than with the plan."
-        page.context.close()
-
-
 def test_a_plan_is_made_and_approved_in_a_browser(chromium, tmp_path) -> None:
     """A real worker; the page shows how far it is, and then the plan, by itself."""
     with study_folder(tmp_path):
@@ -504,16 +490,20 @@ def test_a_plan_of_3000_people_is_small_and_shows_each_group(going, planned) -> 
         assert client.get("/plan/", {"coupons": strange}).status_code == 200
 
 
-def test_a_curve_has_the_plan_on_it_and_loses_nothing_there() -> None:
-    curve = curve_of([(number, 10.0 - (number - 20) ** 2 / 100) for number in range(60)], 20)
-    assert curve.planned.fewer == 0
-    assert (curve.spends[0].coupons, curve.spends[-1].coupons) == (0, 59)
-    assert sum(each.in_short for each in curve.spends) <= 14
-    assert curve.spends[0].fewer == pytest.approx(4.0)
-    assert len(curve.points.split()) == 60
-    assert curve_of([(3, 1.0)], 3) is None
-    assert curve_of([(3, 1.0), (4, 2.0)], 5) is None
-    assert curve_of([(0, 0.0), (1, 0.0)], 0).plan_y == 110
+def test_other_numbers_of_coupons_are_drawn_with_the_plan_among_them(tmp_path) -> None:
+    file = tmp_path / "curve.csv"
+    rows = [f"{number},{10.0 - (number - 20) ** 2 / 100}" for number in range(60)]
+    file.write_text("\n".join(["spend,value", *rows]))
+    chart = spends_chart(file, 15)
+    assert chart.count("<tr>") == 61
+    assert "the best number" in chart
+    assert "this sheet" in chart
+    assert "this sheet" not in spends_chart(file, 20)
+    assert spends_chart(file, 99) == ""
+    for damaged in ("spend,value\n3,1", "nonsense", "spend,value\na,b"):
+        file.write_text(damaged)
+        assert spends_chart(file, 3) == ""
+    assert spends_chart(tmp_path / "none.csv", 3) == ""
 
 
 def test_chances_have_as_many_digits_as_they_need() -> None:

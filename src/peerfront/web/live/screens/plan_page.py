@@ -46,7 +46,7 @@ from peerfront.web.live.screens.settings_page import SettingsForm
 from peerfront.web.live.screens.staff_requests import RequestForm, new_key, site_name
 from peerfront.words.charts import drawn
 from peerfront.words.stored_text import reason_from_text
-from peerfront.words.study_charts import people_chart
+from peerfront.words.study_charts import people_chart, spend_chart
 
 STATUSES: dict[str, tuple[Promise | str, str]] = {
     PlanStatus.PROPOSED: (_("Waits for approval"), "care"),
@@ -78,67 +78,18 @@ def _in_round(rows: QuerySet[Any], number: Sum | Count) -> Coalesce:
     return Coalesce(Subquery(own), 0)
 
 
-WIDTH, HEIGHT, MARGIN = 640, 220, 12
-"""Of the picture, in its own units."""
-MOST_ROWS = 13
-"""Rows of the short table."""
 MOST_FLIPS = 4
 """People named whose number changes much."""
 
 
-@dataclass(frozen=True)
-class Spend:
-    """One number of coupons for the whole round."""
-
-    coupons: int
-    fewer: float
-    """Recruits fewer in all than with the planned number, by the plan's own value."""
-    is_plan: bool
-    in_short: bool
-
-
-@dataclass(frozen=True)
-class Curve:
-    """All numbers that were looked at, from the fewest coupons on."""
-
-    spends: tuple[Spend, ...]
-    planned: Spend
-    points: str
-    """Of the picture's line."""
-    plan_x: float
-    plan_y: float
-
-
-def curve_of(rows: list[tuple[int, float]], planned: int) -> Curve | None:
-    """The curve around a plan that spends this number; None if it has one point or the plan's is not among them."""
-    rows = sorted(rows)
-    by_spend = dict(rows)
-    if len(rows) < 2 or planned not in by_spend:
-        return None
-    some = min(MOST_ROWS, len(rows))  # evenly from the first to the last
-    kept = {rows[round(place * (len(rows) - 1) / (some - 1))][0] for place in range(some)} | {planned}
-    best = by_spend[planned]
-    spends = tuple(Spend(spend, max(best - value, 0.0), spend == planned, spend in kept) for spend, value in rows)
-    low, high = min(by_spend.values()), max(by_spend.values())
-    first, last = rows[0][0], rows[-1][0]
-
-    def place(spend: int, value: float) -> tuple[float, float]:
-        x = MARGIN + (WIDTH - 2 * MARGIN) * (spend - first) / (last - first)
-        y = HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * ((value - low) / (high - low) if high > low else 0.5)
-        return round(x, 1), round(y, 1)
-
-    points = " ".join(f"{x},{y}" for x, y in (place(*row) for row in rows))
-    own = next(each for each in spends if each.is_plan)
-    return Curve(spends, own, points, *place(planned, best))
-
-
-def read_curve(path: Path, planned: int) -> Curve | None:
-    """The curve that was kept with a plan; None where there is none, or it is damaged."""
+def spends_chart(path: Path, planned: int) -> str:
+    """What other numbers of coupons would bring, as kept with a plan; empty where nothing is, or it is damaged."""
     try:
         rows = csv.DictReader(own_bytes(path).decode("utf-8-sig").splitlines())
-        return curve_of([(int(row["spend"]), float(row["value"])) for row in rows], planned)
+        values = {int(row["spend"]): float(row["value"]) for row in rows}
     except (DamagedFile, ValueError, KeyError, TypeError):
-        return None
+        return ""
+    return drawn(spend_chart(values, planned)) if len(values) > 1 and planned in values else ""
 
 
 @dataclass(frozen=True)
@@ -263,7 +214,7 @@ def _about(request: HttpRequest, study: StudyRow, plan: Plan) -> dict[str, Any]:
         "by_hand": len(by_hand),
         "before_change": before_change,
         "by_site": [] if only is None else _by_site(plan),
-        "curve": None if by_hand else read_curve(kept.curve, total["planned"]),
+        "curve": "" if by_hand else spends_chart(kept.curve, total["planned"]),
         "forecast": _expected_people(study, kept.forecast),
         "may_change": waits and may(request, Action.CHANGE_PLAN, None),
         "may_approve": waits and may(request, Action.APPROVE_PLAN, None),
