@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 import peerfront
 from peerfront.data.problems import KINDS
 from peerfront.data.read.read_settings import FORMATS
+from peerfront.estimates.estimating import OutcomeEstimates
 from peerfront.foundation.messages import Remedy, Severity
 from peerfront.foundation.pictures import rendered
 from peerfront.foundation.shown import visible_on_page
@@ -44,7 +45,7 @@ from peerfront.words.report_charts import (
 )
 from peerfront.words.sheet import sheet_lines
 from peerfront.words.story_phrases import story_phrase
-from peerfront.words.study_charts import outlook_charts, outlook_facts, spend_chart
+from peerfront.words.study_charts import estimates_chart, outlook_charts, outlook_facts, spend_chart
 
 
 @dataclass(frozen=True)
@@ -309,13 +310,19 @@ def _backtest_picture(calendar: CalendarPage | None) -> Picture | None:
     return Picture(address, address, say("What came, and what forecasts from earlier days said would come."))
 
 
+def _estimates_chart(estimates: OutcomeEstimates) -> Html:
+    table = estimates.table[estimates.table["group"] == "everybody"]
+    rows = table.assign(what=table["category"], best=table["estimator"] == estimates.verdict.best).to_dict("records")
+    outcome = estimates.outcome
+    return drawn(estimates_chart(outcome.name, rows, numeric=outcome.numeric))  # type: ignore[arg-type]
+
+
 def _outcome_section(outcome: PublishedOutcome) -> dict[str, Any]:
     """The section of an outcome: sentences, tables, and pictures of estimates, convergence, trees and seeds."""
     section: dict[str, Any] = {"name": outcome.name, "hidden": outcome.hidden}
     if outcome.estimates is None or outcome.diagnostics is None:
         return section
     shows = {
-        "estimates": say("Every estimate with its interval; those that are not valid here are grey."),
         "convergence": say("The estimate as people came: it should have become flat."),
         "bottlenecks": say("The estimate within each large tree: trees that stay apart sampled different parts."),
         "seeds": say("The composition wave by wave, and what recruitment that began at these seeds tends to."),
@@ -323,6 +330,7 @@ def _outcome_section(outcome: PublishedOutcome) -> dict[str, Any]:
     wide, narrow = (figures_of(outcome.estimates, outcome.diagnostics, narrow=each) for each in (False, True))
     return section | {
         "lines": verdict_lines(outcome.estimates.verdict),
+        "chart": _estimates_chart(outcome.estimates),
         "rows": published_rows(outcome),
         "facts": published_facts(outcome),
         "homophily": outcome.diagnostics.homophily.to_dict("records"),

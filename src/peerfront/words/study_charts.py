@@ -1,14 +1,17 @@
-"""Charts that several pages show: people by date with what is expected, and what other numbers of coupons bring."""
+"""Charts that several pages show: people by date with what is expected, other numbers of coupons, estimates."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from peerfront.words.charts import INK, Chart, Kind, Mark, Point, Series, full_day
-from peerfront.words.language import say
+from peerfront.words.charts import INK, OTHERS, Chart, Interval, Intervals, Kind, Mark, Point, Series, full_day
+from peerfront.words.language import joined, say
 
 if TYPE_CHECKING:
     from peerfront.study.outlook import Outlook
+
+_MOST_ANSWERS = 6
 
 
 def people_chart(
@@ -116,3 +119,33 @@ def spend_chart(values: Mapping[int, float], chosen: int) -> Chart:
         from_zero=False,
         pointer=True,
     )
+
+
+def estimates_chart(outcome: object, rows: Iterable[Mapping[str, Any]], *, numeric: bool) -> Intervals:
+    """Every estimate for everybody with its interval; those to use stand out, those that are not valid here are grey.
+
+    A row has what, estimator, estimate, low, high, valid and best. Of two answers the first is the rest of the second.
+    """
+    known = [row for row in rows if _is_number(row["estimate"])]
+    answers = list(dict.fromkeys(row["what"] for row in known))
+    shown = answers[1:] if len(answers) == 2 else answers[:_MOST_ANSWERS]
+    drawn_rows = [
+        Interval(
+            row["estimator"] if len(shown) == 1 else joined([row["what"], row["estimator"]], ", "),
+            row["estimate"],
+            row["low"] if _is_number(row["low"]) else None,
+            row["high"] if _is_number(row["high"]) else None,
+            2 if row["best"] else 1 if row["valid"] else OTHERS,
+        )
+        for row in sorted(known, key=lambda row: not row["best"])
+        if row["what"] in shown
+    ]
+    title = outcome if numeric or len(shown) != 1 else joined([outcome, shown[0]], " = ")
+    most = max((abs(row.value) for row in drawn_rows), default=1.0)
+    digits = max(0, 2 - math.floor(math.log10(max(most, 0.01))))  # three that matter
+    x = joined([title, say("95% interval")], ", ")
+    return Intervals(title, x, drawn_rows, share=not numeric, digits=digits)
+
+
+def _is_number(value: float | None) -> bool:
+    return value is not None and value == value
