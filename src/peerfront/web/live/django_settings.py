@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "csp",
 ]
 MIDDLEWARE = [
+    "peerfront.web.live.operations.middleware.SentByScript",
     "peerfront.web.live.operations.middleware.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # sites have slow networks

@@ -1,4 +1,4 @@
-"""Middleware of the server: its log, the limits of requests, and the duration of logins.
+"""Middleware of the server: its log, the limits of requests, forms that a script sends, and the duration of logins.
 
 The log holds the kind of page, the answer's status and the time it took, and nothing personal: not the address and the
 query, which contain codes and pseudonyms, but the pattern of the address, such as `people/<person>/`; for errors see
@@ -120,6 +120,19 @@ def write_log_to(folder: Path) -> None:
     for handler in (logging.StreamHandler(), file):
         handler.setFormatter(formatter)
         root.addHandler(handler)
+
+
+class SentByScript(_Middleware):
+    """Answer `sending.js`: it is told where to go instead of being redirected, and by a header that we answered."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.headers.get("X-Sent-By") == "script":
+            response["X-Sent-By"] = "script"
+            if response.status_code == 302:
+                response.status_code, response["X-Location"] = 200, response["Location"]
+                del response["Location"]
+        return response
 
 
 class RequestLog(_Middleware):

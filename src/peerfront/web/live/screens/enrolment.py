@@ -122,9 +122,11 @@ def _written(answer: object) -> str:
 
 def contact_fields() -> tuple[forms.CharField, forms.CharField, forms.CharField]:
     """Fields for the name, the telephone and a note, in the order of `contacts.FIELDS`."""
-    phone, note = forms.TextInput(attrs={"inputmode": "tel"}), forms.Textarea(attrs={"rows": 3})
+    secret = {"data-not-kept": True}  # never written to the device
+    name, phone = forms.TextInput(attrs=secret), forms.TextInput(attrs=secret | {"inputmode": "tel"})
+    note = forms.Textarea(attrs=secret | {"rows": 3})
     return (
-        forms.CharField(label=_("Name"), max_length=200, required=False),
+        forms.CharField(label=_("Name"), max_length=200, required=False, widget=name),
         forms.CharField(label=_("Telephone"), max_length=100, required=False, widget=phone),
         forms.CharField(label=_("How to reach them"), max_length=1_000, required=False, widget=note),
     )
