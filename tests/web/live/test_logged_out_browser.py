@@ -30,6 +30,7 @@ def test_the_back_button_shows_nothing_after_logging_out(chromium, tmp_path) -> 
         page.click("button.large")
         page.goto(f"{address}/people/ana/")
         assert "Answers" in page.inner_text("main")
+        page.click("summary:has-text('coordinator')")
         page.click("form[action='/logout/'] button")
         page.wait_for_url("**/login/")
         page.evaluate("history.back()")  # not go_back, which waits for a page that a browser shows from its memory

@@ -205,7 +205,7 @@ def test_refusals_missing_answers_and_a_lost_session_are_shown_as_ever(chromium)
         page.goto(f"/enrol/?code={second}")
         page.get_by_label("What work").fill("ships")
         _enrol(page)
-        page.get_by_text("questions are not answered").wait_for()
+        page.get_by_text("Not answered yet.").first.wait_for()
         assert page.get_by_label("What work").input_value() == "ships"
         _answer(page)
         page.context.set_offline(True)
