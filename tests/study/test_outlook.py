@@ -26,6 +26,8 @@ from peerfront.study.outlook import PLAN, Outlook
 from peerfront.study.outlook_tables import NOT_REACHED, dates_reached, summary_row
 from peerfront.study.rivals import Rival
 from peerfront.study.study_state import Standing, share_left_of, standing_of
+from peerfront.words.charts import drawn
+from peerfront.words.study_charts import outlook_charts, outlook_facts
 from study.small_advice import a_fit, a_frontier, a_study, order, study_csv
 from study.small_outlook import UNTIL, advice_by_date, ahead
 from study.small_standing import a_standing, some_times
@@ -323,3 +325,15 @@ def test_pictures_are_drawn_in_both_widths(by_rounds: Outlook, by_date: Outlook)
     for outlook in (by_rounds, by_date):
         assert rendered(outlook.plot(), "png").startswith(b"\x89PNG")
         assert rendered(outlook.plot(narrow=True), "svg").startswith(b"<?xml")
+
+
+def test_an_outlook_is_drawn_from_plain_values() -> None:
+    outlook = advice_by_date(studies=20).outlook
+    facts = outlook_facts(outlook)
+    people, steps = outlook_charts(facts, outlook.horizon.until)
+    own = outlook.steps_of()
+    assert [point.y for point in people.series[0].points[1:]] == list(outlook.already + own["total"])
+    assert people.series[0].points[0].x == outlook.today
+    assert [point.y for point in steps.series[0].points] == list(own["recruits"])
+    assert people.upright is not None
+    assert all("<table>" in drawn(each) for each in (people, steps))

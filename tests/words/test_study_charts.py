@@ -3,10 +3,8 @@
 import math
 from datetime import date
 
-from small_outlook import advice_by_date
-
 from peerfront.words.charts import OTHERS, Kind, Point, drawn
-from peerfront.words.study_charts import estimates_chart, outlook_charts, outlook_facts, people_chart, spend_chart
+from peerfront.words.study_charts import estimates_chart, people_chart, spend_chart
 
 DAY = date(2026, 3, 2)
 
@@ -44,15 +42,3 @@ def test_estimates_to_use_stand_out_and_those_not_valid_are_grey() -> None:
     assert [(str(row.name), row.colour, row.low) for row in chart.rows] == [
         ("SS", 2, 0.2), ("mean", OTHERS, None), ("RDS-II", 1, 0.2),
     ]  # fmt: skip
-
-
-def test_an_outlook_is_drawn_from_plain_values() -> None:
-    outlook = advice_by_date(studies=20).outlook
-    facts = outlook_facts(outlook)
-    people, steps = outlook_charts(facts, outlook.horizon.until)
-    own = outlook.steps_of()
-    assert [point.y for point in people.series[0].points[1:]] == list(outlook.already + own["total"])
-    assert people.series[0].points[0].x == outlook.today
-    assert [point.y for point in steps.series[0].points] == list(own["recruits"])
-    assert people.upright is not None
-    assert all("<table>" in drawn(each) for each in (people, steps))
