@@ -332,8 +332,10 @@ def test_nothing_grave_for_people_who_see_or_move_differently(chromium) -> None:
 
 
 @pytest.mark.usefixtures("one_database")
-def test_coupons_fit_their_paper(chromium) -> None:
-    study = FieldStudy(replace(FIELD_SETTINGS, cap=9, budget=9, name="A study with quite a long name, as studies have"))
+@pytest.mark.parametrize("texts", [(), DEMO.coupon_texts])
+def test_coupons_fit_their_paper(chromium, texts) -> None:
+    name = "A study with quite a long name, as studies have"
+    study = FieldStudy(replace(FIELD_SETTINGS, cap=9, budget=9, name=name, coupon_texts=texts))
     study.seed("ana")
     study.approve(ana=9)
     with _at_work(chromium, study, Role.INTERVIEWER) as page:

@@ -123,7 +123,7 @@ def test_pages_files_and_advice_show_the_same_figures(going, planned) -> None:  
     for shown in pages.values():
         assert _band(summary.expected) in shown
         assert f"{own['recruits']:.0f} on average" in shown
-    assert f"chance {own['reaches_target']:.0%}" in pages["plan"]
+    assert f"reached by {own['reaches_target']:.0%} of the simulations" in pages["plan"]
     assert f"Give out {advice.sheet.spend} coupons" in pages["plan"]
     given = dict(zip(advice.sheet.table["person"], advice.sheet.table["coupons"], strict=True))
     ids = study_table()[1]

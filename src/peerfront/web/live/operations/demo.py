@@ -27,7 +27,7 @@ from peerfront.web.live.rules.deciding import Accepted, Answer, Journal
 from peerfront.web.live.rules.events import CouponsIssued, PaymentKind, PlannedCoupons, PlanProposed, SeedAdded
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.rules.requests import NoteAction, PlanForOne, Request, Wish
-from peerfront.web.live.rules.study_settings import Question, Settings
+from peerfront.web.live.rules.study_settings import CouponText, Question, Settings
 
 MODEL = "same-for-all"
 """As `planning.kept_models.SAME_FOR_ALL`, which would load all that a fit needs."""
@@ -62,6 +62,17 @@ SETTINGS = Settings(
     recruiting_payment=500,
     name="Made-up study",
     target=110,
+    coupon_texts=(
+        CouponText(
+            title="Come and talk to us",
+            text="An interview of 40 minutes about your health. No names: nobody learns what you said.",
+            reward="EUR 20 for your time",
+            address="12 Harbour Street, second floor",
+            hours="Monday to Friday, 9 to 17",
+            telephone="555-0199",
+            below="Bring this coupon. It is for one person, and nobody has to take part.",
+        ),
+    ),
     questions=tuple(
         Question(field.name, _TEXTS[field.name], choices=field.categories) for field in FIELDS if field.name in _TEXTS
     ),

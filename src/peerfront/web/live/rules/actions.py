@@ -111,7 +111,7 @@ class Action(StrEnum):
     SEE_USERS = Declaration("see_users", Scope.STUDY, _OVERSEERS, pages="users")
     # What the manager does.
     BEGIN_STUDY = Declaration("begin_study", Scope.STUDY, _MANAGER)
-    CHANGE_SETTINGS = Declaration("change_settings", Scope.STUDY, _MANAGER, pages="settings")
+    CHANGE_SETTINGS = Declaration("change_settings", Scope.STUDY, _MANAGER, pages="settings coupon_text")
     ADD_SITE = Declaration("add_site", Scope.STUDY, _MANAGER, pages="sites")
     MANAGE_USERS = Declaration("manage_users", Scope.STUDY, _MANAGER, pages="add_user user")
     BACK_UP = Declaration("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")

@@ -18,7 +18,7 @@ from peerfront.web.live.rules.situation import (
     check_text,
     rule,
 )
-from peerfront.web.live.rules.study_settings import LARGEST_CAP, Settings
+from peerfront.web.live.rules.study_settings import COUPON_LENGTHS, LARGEST_CAP, Settings
 
 MOST_DETAILS = 50
 LONGEST_SUBJECT = 100
@@ -82,6 +82,10 @@ def _check_settings(settings: Settings) -> None:
         if value is not None:
             check_range(name, value, least, most)
     check_text("name", settings.name, longest=100, needed=True)
+    check_distinct("coupon_text", [each.language for each in settings.coupon_texts])
+    for text in settings.coupon_texts:
+        for name, longest in COUPON_LENGTHS.items():
+            check_text(name, getattr(text, name), longest=longest)
     if fault := settings.fault_of_questions:
         raise Refuse(Reason.QUESTIONS, name=fault)
     if not settings.has_currency:

@@ -1,4 +1,4 @@
-"""The settings of a running study: name, budget, cap, validity of coupons, payments, questions, planning, clocks."""
+"""The settings of a running study: name, budget, cap, coupons and their text, payments, questions, planning, clocks."""
 
 import re
 from dataclasses import dataclass, field
@@ -54,6 +54,29 @@ class Question:
 
 
 @dataclass(frozen=True)
+class CouponText:
+    """The study's own text on its coupons, beside code and days; what is empty is left out, or as in other studies."""
+
+    language: str = ""
+    """Its code, such as es; empty for all languages that have no text of their own."""
+    title: str = ""
+    """Instead of the study's name."""
+    text: str = ""
+    reward: str = ""
+    address: str = ""
+    hours: str = ""
+    telephone: str = ""
+    below: str = ""
+    """The last line, such as "Bring this coupon"."""
+
+
+COUPON_LENGTHS = {
+    "title": 60, "text": 300, "reward": 80, "address": 160, "hours": 80, "telephone": 40, "below": 160, "language": 20,
+}  # fmt: skip
+"""Most characters of each part of the text on a coupon."""
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings that the manager decides before the study begins, and may change later with a reason."""
 
@@ -92,6 +115,13 @@ class Settings:
     """Share of people who get a random number of coupons, which shows what a coupon does."""
     at_least_one: bool | None = field(default=None, metadata={"later": True})
     """Whether plans give everybody at least one coupon while coupons last; None: not decided, and plans ask."""
+    coupon_texts: tuple[CouponText, ...] = field(default=(), metadata={"later": True})
+    """The study's own text on coupons, at most one in each language."""
+
+    def coupon_text(self, language: str) -> CouponText | None:
+        """The text in this language, otherwise that for all, otherwise the first; None without any."""
+        by_language = {each.language: each for each in self.coupon_texts}
+        return by_language.get(language) or by_language.get("") or next(iter(self.coupon_texts), None)
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Return the smallest and the largest value of each setting that is a number."""

@@ -125,8 +125,15 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[
 
 def _brief(value: Any) -> str:
     if isinstance(value, list):
-        return visible(", ".join(str(each["name"]) if isinstance(each, dict) else str(each) for each in value)) or "–"  # noqa: RUF001
+        return visible(", ".join(map(_named, value))) or "–"  # noqa: RUF001
     return "–" if value is None else visible(str(value))  # noqa: RUF001
+
+
+def _named(part: Any) -> str:
+    """A question by its name, a text on coupons by its words, other parts of settings as they are."""
+    if not isinstance(part, dict):
+        return str(part)
+    return str(part["name"]) if "name" in part else " / ".join(text for text in part.values() if text)
 
 
 def _shown(value: Any) -> str:

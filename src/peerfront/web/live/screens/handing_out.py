@@ -9,12 +9,12 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -27,14 +27,13 @@ from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import IssueCoupons, NoteAction, PlanForOne
 from peerfront.web.live.rules.study_settings import LARGEST_CAP, LONGEST_TEXT
 from peerfront.web.live.screens.coupon_board import CouponState, state_of
+from peerfront.web.live.screens.coupon_text import LAYOUTS, shown_text
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import may, person_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.page_words import refusal_words, spoken_words
 from peerfront.web.live.screens.payments import bill_of
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, new_key, site_name
 
-LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
-"""Each has its own style sheet, `pages/print_<name>.css`."""
 _OPEN_FOR = timedelta(hours=2)
 
 
@@ -76,11 +75,20 @@ def print_coupons(request: HttpRequest, person: str) -> HttpResponse:
         "layout": layout,
         "style": f"pages/print_{layout}.css",
         "layouts": [(name, label, print_address(row.person, key, layout=name)) for name, label in LAYOUTS.items()],
+        "languages": _languages(study, row.person, key),
+        **shown_text(study.settings, request.GET.get("language", "")),
         "now": "now" in request.GET,
         "bill": bill_of(study, row.person),
         "may_pay": may(request, Action.PAY, row.site),
     }
     return render(request, "screens/print_coupons.html", context)
+
+
+def _languages(study: StudyRow, person: str, key: str) -> list[tuple[str, str, str]]:
+    """Languages in which coupons have a text: code, name, and the address of the page with it."""
+    names = {"": gettext("All languages")} | dict(django_settings.LANGUAGES)
+    codes = [each.language for each in study.settings.coupon_texts]
+    return [(code, names.get(code, code), print_address(person, key, language=code)) for code in codes]
 
 
 def _can_be_used(coupon: CouponRow, study: StudyRow) -> bool:

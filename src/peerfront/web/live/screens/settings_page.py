@@ -5,7 +5,7 @@ The forms are made from `rules.study_settings.Settings`, and become such setting
 
 import hashlib
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any, cast
 from zoneinfo import available_timezones
@@ -136,13 +136,14 @@ class SettingsForm(RequestForm):
         """The fields under their headings."""
         return [(heading, [self[name] for name in names if name in self.fields]) for heading, names in GROUPS]
 
-    def settings(self, questions: tuple[Question, ...]) -> Settings:
-        """What was typed; the rules judge it."""
+    def settings(self, present: Settings, questions: tuple[Question, ...]) -> Settings:
+        """The present settings with what was typed; the rules judge it."""
         entries = {name: self.cleaned_data[name] for _, names in GROUPS for name in names if name in self.fields}
         currency = entries["currency"].strip().upper()
         asked = {each.name for each in questions}
         payments = {name: entries[name].scaleb(decimals(currency)) for name in _PAYMENTS}
-        return Settings(
+        return replace(
+            present,
             **entries
             | {name: int(payment.to_integral_value()) for name, payment in payments.items()}
             | {
@@ -151,7 +152,7 @@ class SettingsForm(RequestForm):
                 "questions": questions,
                 "plan_strata": tuple(name for name in entries.get("plan_strata", ()) if name in asked),
                 "plan_randomise": float(entries["plan_randomise"] / 100),
-            }
+            },
         )
 
 
@@ -286,7 +287,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         found = gettext("Somebody changed the settings after you opened this page. Nothing of yours is saved yet.")
         to_do = gettext("Open the settings again, look at what is new, and make your changes there.")
         return _page(request, form, rows, found=found, to_do=to_do)
-    settings = form.settings(tuple(each.question() for each in rows.asked()))
+    settings = form.settings(present, tuple(each.question() for each in rows.asked()))
     wish: Wish = (
         BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"])
     )
