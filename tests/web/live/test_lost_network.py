@@ -1,4 +1,4 @@
-"""The network goes, the server is away, the tab is loaded again, two tablets: nothing typed is lost or recorded twice."""
+"""The network goes, the server is away, a tab is loaded again, two tablets: nothing typed is lost or recorded twice."""
 
 from contextlib import contextmanager
 

@@ -50,10 +50,10 @@
   }
 
   function putBack(entry) {
-    const names = entry.fields.map(([name]) => name);
-    const same = (form) => records(form) && address(form) === entry.action && names.every((name) => form.elements[name]);
-    const form = [...document.forms].find(same);
-    for (const box of form?.elements ?? []) {
+    const shared = (form) => entry.fields.filter(([name]) => form.elements[name]).length;
+    const forms = [...document.forms].filter((form) => records(form) && address(form) === entry.action);
+    forms.sort((one, other) => shared(other) - shared(one)); // a page may have several
+    for (const box of forms[0]?.elements ?? []) {
       const values = entry.fields.filter(([name]) => name === box.name).map(([, value]) => value);
       if (box.type === "checkbox" || box.type === "radio") box.checked = values.includes(box.value);
       else if (values.length) box.value = values[0];
