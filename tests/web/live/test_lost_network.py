@@ -1,9 +1,13 @@
 """The network goes, the server is away, a tab is loaded again, two tablets: nothing typed is lost or recorded twice."""
 
+import multiprocessing
+import os
+import signal
 from contextlib import contextmanager
 
 import pytest
 from accessible import grave_findings
+from django.db import connections
 from django.test import Client
 from field_study import ANSWERED, FieldStudy, form_with
 from live_client import PASSWORD, served
@@ -250,6 +254,37 @@ def test_two_tablets_with_one_coupon_and_one_payment(chromium) -> None:
     (recruit,) = _recruits()
     assert dict(recruit.answers)["work"] == "ships"
     assert models.Payment.objects.count() == 1
+    assert verify().whole
+
+
+@pytest.mark.parametrize("what", ["enrol", "hand out", "pay"])
+@pytest.mark.usefixtures("database")
+def test_a_server_that_is_killed_after_it_wrote_answers_the_same_later_and_does_nothing_twice(what) -> None:
+    study = FieldStudy()
+    first, second = study.coupons(2)
+    study.enrol("dora", first)
+    study.approve(dora=2)
+    client = study.client((Role.INTERVIEWER, Role.CASHIER), "north")
+    address = {"enrol": f"/enrol/?code={second}", "hand out": "/people/dora/hand-out/", "pay": "/pay/"}[what]
+    page = client.get(f"/pay/?typed={first}" if what == "pay" else address)
+    needed = {"enrol": "network_size", "hand out": "decided", "pay": "kind"}[what]
+    form = form_with(page, needed).fields | (ANSWERED if what == "enrol" else {})
+
+    def send_and_die() -> None:
+        client.post(address, form)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    connections.close_all()
+    server = multiprocessing.get_context("fork").Process(target=send_and_die)
+    server.start()
+    server.join(60)
+    assert server.exitcode == -signal.SIGKILL
+    before = models.Event.objects.count()
+    assert (len(_recruits()), models.Coupon.objects.filter(holder="dora").count(), models.Payment.objects.count()) == {
+        "enrol": (2, 0, 0), "hand out": (1, 2, 0), "pay": (1, 0, 1),
+    }[what]  # fmt: skip
+    assert client.post(address, form).status_code == 302, "accepted as the first time"
+    assert models.Event.objects.count() == before
     assert verify().whole
 
 

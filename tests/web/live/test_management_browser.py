@@ -1,8 +1,10 @@
 """Management in a real browser: from the one-time link to a new user, questions without scripts, no barriers."""
 
 import re
+from contextlib import closing
 
 import pytest
+from django.conf import settings
 from live_client import PASSWORD, LiveStudy, served
 
 from peerfront.web.live.operations.demo import make_demo
@@ -10,6 +12,7 @@ from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.screens.page_frame import MENU
 
 pytestmark = pytest.mark.usefixtures("one_database")
 NEW = "four words nobody knows"
@@ -29,6 +32,24 @@ PAGES = {
     ),
     "analyst": ("export",),
 }
+
+
+@pytest.mark.parametrize("width", [1366, 820])
+def test_the_menu_of_all_roles_fits_in_one_row_in_every_language(chromium, width) -> None:
+    user = LiveStudy().user(tuple(Role))
+    with served() as address, closing(chromium.new_context(viewport={"width": width, "height": 900})) as context:
+        page = context.new_page()
+        _log_in(page, address, user.username)
+        for language in dict(settings.LANGUAGES):
+            context.add_cookies([{"name": settings.LANGUAGE_COOKIE_NAME, "value": language, "url": address}])
+            page.goto(f"{address}/audit/")
+            bar, menu, who = (page.locator(each).bounding_box() for each in ("header.top", "nav > details", ".who"))
+            assert bar["height"] < 70
+            ends = menu["x"] + menu["width"] <= who["x"] or who["x"] + who["width"] <= menu["x"]
+            assert ends, f"menu and account overlap ({language})"
+            page.locator("nav summary").click()
+            assert page.locator("nav a:visible").count() == len(MENU), "each page once"
+            assert page.locator("nav a[aria-current]:visible").count() == 1
 
 
 def _log_in(page, address: str, name: str, password: str = PASSWORD) -> None:

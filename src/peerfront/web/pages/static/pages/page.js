@@ -82,7 +82,7 @@ document.querySelectorAll("[data-refresh]").forEach((part) => {
 });
 
 // Field pages: a scanner types over what stands in the box; a form that was kept while logging in is sent at once.
-document.querySelectorAll("input[data-select]").forEach((box) => box.select());
+document.querySelector("input[data-select]")?.select();
 document.querySelectorAll("form[data-send-at-once]").forEach((form) => form.requestSubmit());
 
 // The header: the current page's name in sight, an open menu closed by Escape or a tap beside it.
