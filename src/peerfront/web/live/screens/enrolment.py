@@ -38,7 +38,7 @@ from peerfront.web.live.screens.arrival import (
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import RequestForm, at_a_site, site_name
+from peerfront.web.live.screens.staff_requests import RequestForm, at_a_site
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""
@@ -296,7 +296,6 @@ def _page(
     context = {
         "form": form,
         "coupon": coupon,
-        "coupon_site": site_name(coupon.site) if coupon else "",
         "known_form": known or KnownPersonForm(),
     }
     return render(request, "screens/enrol.html", context | step | refusal_words(refusal))

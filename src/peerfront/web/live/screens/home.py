@@ -59,7 +59,7 @@ def home(request: HttpRequest) -> HttpResponse:
             context |= {"form": ScanForm(), **_enrolled(study, member.site)}
         if "pay" in may:
             owed = OwedPayments(study.settings, site)
-            for due in owed.newest(MOST_LISTED):
+            for due in owed.newest(2 * MOST_LISTED):  # of both kinds
                 if due.kind is PaymentKind.INTERVIEW and due.since is not None and due.since >= came:
                     here.setdefault(due.person, Here(due.person, due.since, "pay", due.amount))
             paid = _at(Payment.objects.filter(at__gte=came), site).aggregate(paid=Sum("amount"))["paid"]

@@ -24,6 +24,7 @@ from peerfront.web.live.screens.page_frame import (
     today_of,
 )
 from peerfront.web.live.screens.page_words import details, reason_lines
+from peerfront.web.live.screens.payments import bill_of
 
 SHOWN: dict[str, Promise | str] = {
     "waiting": _("Waiting for coupons"),
@@ -70,6 +71,7 @@ def filtered(people: QuerySet[Person], shown: str, study: StudyRow) -> QuerySet[
 
 
 _ACTIONS = {
+    "pay": Action.PAY,
     "override_coupons": Action.OVERRIDE_COUPONS,
     "correct_answers": Action.CORRECT_ANSWERS,
     "withdraw_person": Action.WITHDRAW_PERSON,
@@ -98,6 +100,7 @@ def person(request: HttpRequest, person: str) -> HttpResponse:
         "decisions": [(each, reason_lines(each), details(each)) for each in decisions],
         "payments": stored.payments.select_related("site").order_by("at"),
         "promised": to_get(DatabaseRecords(), study, row),
+        "bill": bill_of(study, row.person),
         "may": _allowed(request, row, study),
         "sees_code": own_coupon is not None and may(request, Action.SEE_BOARD, own_coupon.site),
         "sees_board": may(request, Action.SEE_BOARD, row.site),

@@ -31,6 +31,13 @@ window.addEventListener("load", () => {
   window.print();
 });
 
+document.addEventListener("change", (event) => {
+  // What was said against a field counts until it is changed.
+  const field = event.target.closest(".field.wrong");
+  field?.classList.remove("wrong");
+  field?.querySelector(".errorlist")?.remove();
+});
+
 document.querySelectorAll("[data-questions]").forEach((questions) => {
   // After a choice by finger or mouse, and after Enter, the next question without an answer gets the focus; Enter sends
   // the form when there is none.
