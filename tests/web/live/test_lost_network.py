@@ -9,6 +9,7 @@ import pytest
 from accessible import grave_findings
 from django.db import connections
 from django.test import Client
+from django_site import use_database
 from field_study import ANSWERED, FieldStudy, form_with
 from live_client import PASSWORD, served
 
@@ -271,6 +272,7 @@ def test_a_server_that_is_killed_after_it_wrote_answers_the_same_later_and_does_
     form = form_with(page, needed).fields | (ANSWERED if what == "enrol" else {})
 
     def send_and_die() -> None:
+        use_database(connections.settings["default"])  # the browser's thread had connections of its own
         client.post(address, form)
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -10,7 +10,7 @@
   let sending = null;
 
   const records = (form) =>
-    form.method === "post" && form.querySelector("input[name=key]") && !form.matches("[data-native], :has([type=file])");
+    form.method === "post" && form.querySelector("[name=key]") && !form.matches("[data-native]") && !form.querySelector("[type=file]");
   const address = (form) => form.action.split("#")[0];
   const fieldsOf = (form, button) => {
     const fields = [...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken");
@@ -76,7 +76,7 @@
         body: new URLSearchParams(whole()),
         headers: { "X-Sent-By": "script" },
         redirect: "manual",
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout?.(30_000),
       });
     } catch {
       // no connection
@@ -128,7 +128,11 @@
   });
   window.addEventListener("online", send);
   bar?.querySelector("button").addEventListener("click", send);
-  window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted) return; // the browser kept the page: its form can be sent again
+    sending = null;
+    document.querySelectorAll("form[inert]").forEach((form) => (form.inert = false));
+  });
 
   const entry = user ? kept() : null;
   const again = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // reloaded, or came back
