@@ -49,6 +49,8 @@ _MAGIC = (
     (b"$FL3", "files.spss"),
     (b"<stata_dta>", "files.stata"),
     (b"%PDF", "files.pdf"),
+    *((mark, "files.picture") for mark in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")),
+    *((b"\0\0\0%cftyp" % size, "files.picture") for size in range(0x10, 0x40, 4)),  # HEIC, and films
 )
 _KINDS = (
     (stat.S_ISDIR, note("files.folder")),

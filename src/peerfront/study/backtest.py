@@ -177,11 +177,12 @@ def backtest(
     )  # fmt: skip
 
 
-def past_forecasts(study: Study, schema: StudySchema, seed: int = 0) -> PastForecasts:
+def past_forecasts(study: Study, schema: StudySchema, seed: int = 0, progress: Progress = silent) -> PastForecasts:
     """A quick back-test for a fit; nothing of a study that is too small for one."""
     studies = int(np.clip(_QUICK // max(len(study), 1), 20, 100))
+    settings = BacktestSettings(shares=SHARES[1:], studies=studies, smoothing=False, seed=seed)
     try:
-        test = backtest(study, schema, BacktestSettings(shares=SHARES[1:], studies=studies, smoothing=False, seed=seed))
+        test = backtest(study, schema, settings, progress)
     except (DataFileError, SettingError):
         return PastForecasts()
     return PastForecasts(test.by_waves, test.trust)

@@ -104,13 +104,13 @@ def _fitted(
 ) -> Fit:
     progress(0.0, note("progress.when"))
     data = prepared(study, schema, settings, prior, planned)
-    data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.1, note("progress.how_many")))
+    data, belief = fitted_belief(data, settings, part_of(progress, 0.02, 0.08, note("progress.how_many")))
     notes = [*([] if allowed is None else allowed.notes), *check_gain(data, settings, allowed)]
     notes += check_prior(data, settings)
-    offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.1, 0.2, note("progress.whom")))
-    value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.2, 0.85))
-    progress(0.85, note("progress.past_forecasts"))
-    past = past_forecasts(study, data.schema, settings.seed)
+    offspring, alike = fitted_offspring(data, settings, part_of(progress, 0.08, 0.14, note("progress.whom")))
+    value = _learned_value(data, belief, offspring, settings, start, part_of(progress, 0.14, 0.4))
+    fared = part_of(progress, 0.4, 1.0, note("progress.past_forecasts"))  # mostly more than half of the time
+    past = past_forecasts(study, data.schema, settings.seed, fared)
     findings = Findings(
         study=study,
         schema=data.schema,

@@ -33,10 +33,12 @@ def small_study() -> bytes:
 
 
 def test_a_wrong_file_is_explained(client) -> None:
+    page = client.upload("IMG_0412.HEIC", b"\0\0\0\x24ftypheic\0\0\0\0")
+    assert "IMG_0412.heic is a photo or a picture. Give the workbook or CSV file that it shows" in page.words
     page = client.upload("wrong.csv", b"%PDF-1.7 ...")
     assert page.status == 200
     assert "cannot be used yet" in page.words
-    assert "is a PDF. Give the CSV file" in page.words
+    assert "is a PDF. Give the workbook or CSV file" in page.words
     for step in ("columns", "fit"):
         assert client.follow(f"/{step}/").words.startswith("File"), "the next steps send back to the file"
 
