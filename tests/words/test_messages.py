@@ -78,10 +78,22 @@ def test_sentences_name_the_values_that_their_codes_have() -> None:
 def test_every_sentence_has_a_use() -> None:
     texts = "\n".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     of_files = {message.code for names in (FORMATS, PRESETS, ROLES) for message in names.values()}
-    unused = [code for code in sentences() if f'"{code}"' not in texts and not code.startswith(BY_NAME + BY_ENTRY)]
+    known = [code for code in sentences() if not code.startswith("on_page.")]
+    unused = [code for code in known if f'"{code}"' not in texts and not code.startswith(BY_NAME + BY_ENTRY)]
     assert set(unused) <= of_files <= sentences().keys()
     by_kind = {f"{topic}.{kind}" for topic in ("problem_titles", "problem_remedies") for kind in KINDS}
     assert by_kind == {code for code in sentences() if code.startswith(("problem_titles.", "problem_remedies."))}
+
+
+def test_sentences_of_pages_stand_for_others_and_name_neither_files_nor_options() -> None:
+    for code, sentence in sentences().items():
+        if code.startswith("on_page."):
+            other = sentences()[code.removeprefix("on_page.")]
+            assert values_in(sentence) <= values_in(other), code
+            assert not re.search(r"--|schema file|use = |valid_days|still_open", sentence), code
+    with speaking(catalogue("en", Medium.PAGE)):
+        assert "“Days until a coupon expires”" in str(Message("fits.no_expiry"))
+    assert "valid_days = 60" in str(Message("fits.no_expiry"))
 
 
 def test_worlds_and_policies_have_their_sentences_and_no_others() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from peerfront.foundation.messages import Measured
+from peerfront.foundation.messages import Measured, note
 from peerfront.foundation.stored import FEWEST
 from peerfront.models.belief.prior import Prior
 from peerfront.study.artifacts import Fit
@@ -127,9 +127,7 @@ def return_lines(fit: Fit) -> list[Text]:
             )
         )
         if not returns.get("expires", True):
-            lines.append(
-                say("No coupon has a date of expiry. If yours expire, say so in the schema file: valid_days = 60.")
-            )
+            lines.append(text_of(note("fits.no_expiry")))
     low, high = returns.get("median_interval", (0.0, 0.0))
     if high - low >= 1.0:
         lines.append(

@@ -116,7 +116,7 @@ class Text:
         if self.many:
             sentence = speaker().several(self.sentence, self.many, self.values["n"])
         else:
-            sentence = speaker().one(self.sentence) if self.sentence else ""
+            sentence = speaker().one(_on_this_medium(self.sentence)) if self.sentence else ""
         return sentence.format_map(_Shown(self.values)) if self.values else sentence
 
     def __format__(self, form: str) -> str:
@@ -124,6 +124,12 @@ class Text:
 
     def __bool__(self) -> bool:
         return bool(self.sentence)
+
+
+def _on_this_medium(sentence: str) -> str:
+    if speaker().medium is not Medium.PAGE:
+        return sentence
+    return str(import_module("peerfront.words.messages").on_pages().get(sentence, sentence))
 
 
 class _Shown(dict[str, Any]):

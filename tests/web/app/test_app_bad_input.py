@@ -107,7 +107,7 @@ def test_sensitive_columns_are_not_ticked_until_somebody_does(app, client) -> No
     client.upload("sensitive.csv", table.to_csv(index=False).encode())
     form = client.follow("/columns/")
     assert "sensitive: HIV" in form.words
-    assert "those who approve the study should have agreed" in form.words
+    assert "Those who approve the study should have agreed" in form.words
     assert 'value="hiv_status">' in form.text, "it is offered, and not ticked"
     schema = app.folder / "schema.toml"
     assert "hiv_status" not in pf.read_schema(schema).schema.names
@@ -143,6 +143,27 @@ def test_no_outcome_place_opinion_or_identity_is_ticked(app, client) -> None:
     client.post("/columns/", [*_as_shown(form), ("use", "village")])
     client.done("/columns/")
     assert "village" in pf.read_schema(app.folder / "schema.toml").schema.names
+
+
+def test_a_file_with_200_columns(app, client) -> None:
+    """Those that are ticked come first; nothing scrolls within a box; what is folded is sent, too."""
+    table = pf.demo_study(people=60).study
+    table = table.assign(
+        **{f"question_{n}": [["yes", "no"][i // 7 % 2] for i in range(len(table))] for n in range(190)}
+    )
+    client.upload("wide.csv", table.to_csv(index=False).encode())
+    form = client.follow("/columns/")
+    assert len(form.text) < 400_000
+    assert (
+        form.text.index('value="coupon.3" id')
+        < form.text.index("Other columns")
+        < form.text.index('value="question_7" id')
+    )
+    offered = [value for name, value in _as_shown(form.text) if name == "offered"]
+    assert len(offered) == len(set(offered)) > 4
+    client.post("/columns/", [*_as_shown(form.text), ("use", "district")])
+    client.done("/columns/")
+    assert "district" in pf.read_schema(app.folder / "schema.toml").schema.names
 
 
 def _as_shown(page: str) -> list[tuple[str, str]]:
@@ -260,12 +281,19 @@ def test_a_fit_can_be_stopped_and_a_double_click_starts_one(app, client) -> None
     assert client.follow("/sheet/").status == 200, "other pages stay usable"
     other = client.post("/file/", {}, {"study_file": ("other.csv", STUDY.encode())})
     assert other.status == 302
-    assert "choose the file again" in client.follow("/file/").words
+    assert "other.csv is kept It can be read when the work has ended." in client.follow("/file/").words
+    assert choices(app)["file"] == "files/study.csv", "the work goes on with its file"
     client.post("/job/stop/", {"step": "fit"})
     page = client.done("/fit/")
     assert "Nothing was changed" in page.words
+    assert "Start again" in page.words
     assert not (app.folder / "model").exists()
     assert choices(app)["fit"]["budget"] == 8, "what was entered is kept"
+    assert "Read it" in client.follow("/file/").words
+    client.post("/file/again/", {"kept": ""})
+    page = client.done("/file/")
+    assert choices(app)["file"] == "files/other.csv"
+    assert "is kept" not in page.words
 
 
 def test_a_file_whose_reading_was_stopped_is_read_again(app, client) -> None:

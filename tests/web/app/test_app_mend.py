@@ -62,6 +62,23 @@ def test_a_refused_file_is_mended_in_a_copy_that_is_then_used(app, client) -> No
     assert log.count(b"accepted") == 4, "with the changes of the copy before"
 
 
+def test_everything_at_once_and_undone(app, client) -> None:
+    page = client.upload("harbour.csv", study(TWICE))
+    assert "Accept everything" in page.words
+    client.post("/file/mend/", {"digest": digest(page), "alike": "all"})
+    page = client.done("/file/")
+    mended = choices(app)["file"]
+    assert mended.startswith("files/harbour.mended")
+    assert "Changes that would mend it" not in page.words
+    assert "Undo: read harbour.csv again" in page.words
+    client.post("/file/again/", {"original": ""})
+    page = client.done("/file/")
+    assert choices(app)["file"] == "files/harbour.csv"
+    assert "Changes that would mend it" in page.words
+    assert "Undo" not in page.words
+    assert (app.folder / mended).exists(), "nothing is lost"
+
+
 def commands_of(client, step: str) -> list[str]:
     text = client.follow("/commands/").text.split(f'data-commands="{step}">')[1].split("</pre>")[0]
     return html.unescape(text).splitlines()

@@ -1,5 +1,7 @@
 """What is out of date says so, is not shown as if it were new, and is done again by one button."""
 
+import re
+
 import pytest
 from app_client import STUDY, choices
 
@@ -126,3 +128,23 @@ def test_what_the_columns_repaired_is_not_said_to_have_failed(app, client) -> No
     page = client.follow("/file/")
     assert "People: 60." in page.words
     assert "That did not work" not in page.words
+
+
+PLAIN = re.compile(
+    r"(?<![\w-])--[a-z]|valid_days|schema file|\b(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\b|[Ss]eeds? of lots|the same seed"
+)
+
+
+def test_no_page_names_options_checksums_or_settings_of_files(client, planned) -> None:
+    """But the page with the commands does."""
+    client.upload("warned.csv", (STUDY + "5,ZZ,F1,F2,m\n4,B2,E1,E2,f\n").encode())
+    pages = [client.follow(f"/{step}/") for step in ("file", "columns", "week")]
+    client.upload("later.csv", LATER.encode())
+    pages += [
+        client.follow(f"/{step}/?old=yes") for step in ("file", "columns", "fit", "sheet", "forecast", "estimates")
+    ]
+    client.post("/again/fit/", {})
+    pages.append(client.done("/fit/"))
+    for page in pages:
+        assert not (found := PLAIN.findall(page.words)), (found, page.words)
+    assert PLAIN.search(client.follow("/commands/").words)

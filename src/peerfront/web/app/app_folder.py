@@ -36,19 +36,8 @@ _LONGEST_STEM = 80
 _ENDINGS = frozenset(
     (
         *(".csv", ".tsv", ".txt", ".dat", ".tab", ".rdsat", ".json", ".xlsx", ".xlsm", ".rds", ".rdata", ".rda"),
-        *(
-            ".xls",
-            ".xlsb",
-            ".ods",
-            ".sav",
-            ".dta",
-            ".zip",
-            ".pdf",
-            ".png",
-            ".jpg",
-            ".jpeg",
-            ".heic",
-        ),  # kept under their own ending, which the refusal names
+        # Kept under their own ending, which the refusal names:
+        *(".xls", ".xlsb", ".ods", ".sav", ".dta", ".zip", ".pdf", ".png", ".jpg", ".jpeg", ".heic"),
     )
 )
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices

@@ -3,15 +3,17 @@
 import json
 import os
 import shlex
-from math import isnan, nan
+from math import ceil, isnan, nan
 from typing import Any
 
 from django import template
 from django.utils.formats import number_format
+from django.utils.translation import ngettext
 
 from peerfront.foundation.shown import LONGEST_LINE, visible, visible_message
 
 register = template.Library()
+_LONG = 90  # seconds from which a time is told in minutes
 
 
 @register.filter("visible")
@@ -27,14 +29,13 @@ def message(value: Any) -> str:
 
 
 @register.filter
-def roughly(seconds: int) -> int:
-    """A time in steps of five seconds, so that an estimate does not look exact."""
-    return max(5 * round(seconds / 5), 5)
-
-
-@register.filter
-def minutes(seconds: int) -> int:
-    return round(seconds / 60)
+def duration(seconds: float) -> str:
+    """A time in words, rounded up so that an estimate neither looks exact nor promises too much."""
+    if seconds < _LONG:
+        number = max(5 * ceil(seconds / 5), 5)
+        return ngettext("%(n)s second", "%(n)s seconds", number) % {"n": number}
+    number = ceil(seconds / 60)
+    return ngettext("%(n)s minute", "%(n)s minutes", number) % {"n": number}
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from django import forms
@@ -38,6 +39,8 @@ ROLES = {
 }
 """Parts of a study that one column holds, in the order in which they matter."""
 _RARELY = (*(f"role_{role}" for role in list(ROLES)[6:]), "still_open", "missing", "read_anyway")
+_FEW_FIELDS = 15  # that may be ticked and are shown, those that are ticked first; the others are folded
+_MANY_COLUMNS = 40  # in lists without examples, which would make the page large
 _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of each of its values, in a list
 
 
@@ -56,9 +59,12 @@ def file(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["study_file"]
         name = folder.keep(str(upload.name), upload.read())
-        if _is_being_read(name) or is_busy(request):
+        if _is_being_read(name):
             return redirect("file")
-        folder.choose(file=name, left=[])
+        if jobs().running is not None:
+            folder.choose(next_file=name)
+            return redirect("file")
+        _take(name)
         return start(request, read_order("file"))
     contents, context = folder.contents, step_context(request, "file", form)
     failed = bool(contents.get("error") or context["outcome"].get("error"))
@@ -67,6 +73,8 @@ def file(request: HttpRequest) -> HttpResponse:
         "ways_out": _ways_out(contents),
         "offers": _offered(contents),
         "chosen": folder.choices.get("file"),
+        "next_file": PurePosixPath(folder.choices.get("next_file", "")).name,
+        "original": PurePosixPath(folder.choices.get("original", {}).get("file", "")).name,
         "half_read": "file" in folder.choices and not context["state"].done and not failed,
     }
     return render(request, "app/file.html", context)
@@ -74,10 +82,21 @@ def file(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read_again(request: HttpRequest) -> HttpResponse:
-    """Read the uploaded file again, after reading was stopped or the computer crashed."""
-    if "file" not in app_folder().choices or is_busy(request):
+    """Read the file again, or one that was kept while other work ran, or the original of a mended copy."""
+    folder = app_folder()
+    kept, original = str(folder.choices.get("next_file", "")), folder.choices.get("original", {})
+    if "file" not in folder.choices or is_busy(request):
         return redirect("file")
+    if "kept" in request.POST and kept:
+        _take(kept)
+    elif "original" in request.POST and original:
+        _take(original["file"], reading=original["reading"])
     return start(request, read_order("file"))
+
+
+def _take(name: str, **choices: Any) -> None:
+    """Make a file the study's file from now on."""
+    app_folder().choose(file=name, left=[], next_file="", original={}, **choices)
 
 
 @require_POST
@@ -86,7 +105,7 @@ def example(request: HttpRequest) -> HttpResponse:
     name = f"{EXAMPLE}/study.csv"
     if _is_being_read(name) or is_busy(request):
         return redirect("file")
-    app_folder().choose(file=name, left=[])
+    _take(name)
     return start(request, read_order("file", example=True))
 
 
@@ -101,8 +120,10 @@ def mend(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Another file was chosen meanwhile, perhaps in another tab. Nothing was changed."))
         return redirect("file")
     accepted, left, alike = [], [], []
+    wanted = request.POST.get("alike")
+    at_once = [group["number"] for group in _offered(contents) if wanted in ("all", str(group["number"]))]
     for number, group in enumerate(contents.get("offers", ())):
-        if request.POST.get("alike") == str(number):
+        if number in at_once:
             alike.append(group["alike"])
             continue
         answers = {place: request.POST.get(f"offer-{number}-{place}") for place in range(len(group["items"]))}
@@ -167,7 +188,9 @@ def columns(request: HttpRequest) -> HttpResponse:
             return start(request, read_order("columns"))
     else:
         form = ColumnsForm(initial=entries_of(contents, contents.get("reading", {})), contents=contents)
-    fields = contents.get("fields", [])
+    fields = sorted(contents.get("fields", []), key=lambda each: not each["used"])
+    can = [each for each in fields if each["can"]]
+    shown = can[:_FEW_FIELDS]
     return render(
         request,
         "app/columns.html",
@@ -175,7 +198,9 @@ def columns(request: HttpRequest) -> HttpResponse:
             **step_context(request, "columns", form),
             "contents": contents,
             "ways_out": _ways_out(contents),
-            "fields": [each for each in fields if each["can"]],
+            "fields": shown,
+            "more_fields": can[len(shown) :],
+            "more_ticked": sum(each["used"] for each in can[len(shown) :]),
             "left_out": [each for each in fields if not each["can"]],
         },
     )
@@ -195,7 +220,7 @@ def _ways_out(contents: Mapping[str, Any]) -> dict[str, Any]:
 class ColumnsForm(StepForm):
     """The roles of the file's columns, and how they are read."""
 
-    rarely = _RARELY
+    apart = ("coupons",)
 
     sheet = forms.ChoiceField(label=gettext_lazy("Sheet of the workbook"), required=False)
     coupons = forms.MultipleChoiceField(
@@ -227,7 +252,8 @@ class ColumnsForm(StepForm):
 
     def __init__(self, *arguments: Any, contents: Mapping[str, Any], **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        columns = [(each["name"], _described(each)) for each in contents.get("columns", ())]
+        found, roles = contents.get("columns", ()), contents.get("roles", {})
+        columns = [(each["name"], _described(each, len(found) <= _MANY_COLUMNS)) for each in found]
         for role, label in ROLES.items() if columns else ():
             self.fields[f"role_{role}"] = forms.ChoiceField(
                 label=label, required=False, choices=[("", gettext_lazy("none")), *columns]
@@ -241,8 +267,11 @@ class ColumnsForm(StepForm):
             self.fields["sheet"].choices = [("", gettext_lazy("Find it")), *((name, visible(name)) for name in sheets)]  # type: ignore[attr-defined]
         else:
             del self.fields["sheet"]
-        first = ["sheet", *(f"role_{role}" for role in ROLES if f"role_{role}" not in _RARELY)]
-        self.order_fields([*first[:3], "coupons", *first[3:]])
+        # Of a file that can be read only the columns that it has are shown, and the others folded.
+        used = {f"role_{role}" for role, names in roles.items() if names}
+        seldom = (*_RARELY, *(f"role_{role}" for role in ROLES), "coupons_each") if roles else _RARELY
+        self.rarely = [name for name in seldom if name not in used]
+        self.order_fields(["sheet", *(f"role_{role}" for role in ROLES)])
 
     def reading(self, recognised: Mapping[str, list[str]]) -> dict[str, Any]:
         """How the file is to be read: only what differs from the automatic recognition."""
@@ -305,9 +334,9 @@ def ticks_of(offered: list[str], ticked: list[str], before: Mapping[str, Any]) -
     return {"use": sorted(use), "leave": sorted(leave)}
 
 
-def _described(column: Mapping[str, Any]) -> str:
+def _described(column: Mapping[str, Any], with_values: bool) -> str:
     """A column's name with some of its values, short enough for a list."""
-    values = ", ".join(_cut(value, _LONGEST_VALUE) for value in column["examples"])
+    values = ", ".join(_cut(value, _LONGEST_VALUE) for value in column["examples"] if with_values)
     name = _cut(str(column["name"]), _LONGEST_NAME)
     return f"{name} ({values})" if values else name
 

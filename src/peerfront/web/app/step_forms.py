@@ -23,10 +23,13 @@ class StepForm(forms.Form):
     """A form of a step; rarely needed fields are shown apart."""
 
     rarely: Sequence[str] = ()
+    apart: Sequence[str] = ()
+    """Fields that a page shows in its own way."""
 
     @property
     def usual_part(self) -> "_Part":
-        return _Part(self, [field for field in self.visible_fields() if field.name not in self.rarely])
+        elsewhere = (*self.rarely, *self.apart)
+        return _Part(self, [field for field in self.visible_fields() if field.name not in elsewhere])
 
     @property
     def rare_part(self) -> "_Part":
@@ -133,7 +136,7 @@ class OrderForm(StepForm):
     randomise = _decimal(
         _("Chance that everybody has of each number, at least"), 0, 0.5, _("Such as 0.1; 0 for no random numbers.")
     )
-    seed = _number(_("Seed of lots and random numbers"), 0, _("The same seed draws the same lots."))
+    seed = _number(_("Number of the draw"), 0, _("Another number draws lots and random numbers anew."))
     study = forms.CharField(label=_("Name of the study, above the sheet"), required=False, max_length=120)
     round = _number(_("Which round this is"), 1)
 

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from peerfront.web.app.app_folder import STATE
-from peerfront.web.app.app_jobs import Order
-from peerfront.web.app.app_server import app_folder
+from peerfront.web.app.app_jobs import Order, Pace
+from peerfront.web.app.app_server import app_folder, jobs
 from peerfront.web.app.step_forms import (
     EstimatesForm,
     FitForm,
@@ -62,7 +62,8 @@ def fit(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         folder.choose(fit=form.entries)
         return start(request, _fit_order())
-    return render(request, "app/fit.html", step_context(request, "fit", form))
+    usual = jobs().paces().get("fit", Pace()).for_people(folder.contents["people"])
+    return render(request, "app/fit.html", {**step_context(request, "fit", form), "usual_seconds": usual})
 
 
 @require_http_methods(["GET", "POST"])

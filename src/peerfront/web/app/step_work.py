@@ -132,7 +132,9 @@ def mend(choices: Choices, progress: Progress) -> Result:
     if opened.path != original:
         reading |= {"sheet": "", "columns": {role: list(names) for role, names in mended.settings.columns.items()}}
     told = {"file": copy.as_posix(), "reading": reading, "copy": copy.as_posix(), "original": original.as_posix()}
-    AppFolder(Path()).choose(file=told["file"], reading=reading)
+    folder = AppFolder(Path())
+    first = folder.choices.get("original") or {"file": original.as_posix(), "reading": choices.get("reading", {})}
+    folder.choose(file=told["file"], reading=reading, original=first)
     return {"choices": told | read({**choices, **told}, progress, refused)["choices"]}
 
 

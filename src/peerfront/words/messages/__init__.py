@@ -1,7 +1,8 @@
 """The sentences of all messages: the TOML files of this folder hold the English sentence of each code.
 
 A file has a table for each topic, and a sentence for each code: `missing` in `[files]` is the code "files.missing".
-Values are filled in by name: {path}; how a remedy is written depends on the medium.
+Values are filled in by name: {path}; how a remedy is written depends on the medium. A page may have a sentence of its
+own for a code (`on_pages.toml`).
 """
 
 import shlex
@@ -23,6 +24,14 @@ def sentences() -> dict[str, str]:
             for topic, entries in tomllib.loads(file.read_text("utf-8")).items():
                 by_code.update({f"{topic}.{name}": sentence.strip() for name, sentence in entries.items()})
     return by_code
+
+
+@cache
+def on_pages() -> dict[str, str]:
+    """Sentences that pages replace, each with that of the page."""
+    every = sentences()
+    first = "on_page."
+    return {every[code.removeprefix(first)]: own for code, own in every.items() if code.startswith(first)}
 
 
 def text_of(message: Message) -> Text:

@@ -25,16 +25,22 @@ document.querySelectorAll("input[type=range][data-losses]").forEach((slider) => 
   result.textContent = atFirst;
 });
 
-document.querySelectorAll(".drop").forEach((area) => {
-  const input = area.querySelector("input[type=file]");
-  area.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    area.classList.add("over");
-  });
-  area.addEventListener("dragleave", () => area.classList.remove("over"));
-  area.addEventListener("drop", (event) => {
-    event.preventDefault();
-    area.classList.remove("over");
-    if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
-  });
+// A file that is dropped anywhere on a page goes to the field for a file, if one is shown, or else becomes the study's.
+const asked = [...document.querySelectorAll("main input[type=file]")].find((input) => input.offsetParent !== null);
+const taken = asked || document.querySelector("#dropped input[type=file]");
+const hold = (event, over) => {
+  if (!taken || !event.dataTransfer.types.includes("Files")) return;
+  event.preventDefault();
+  document.body.classList.toggle("dropping", over);
+};
+document.addEventListener("dragover", (event) => hold(event, true));
+document.addEventListener("dragleave", (event) => event.relatedTarget || document.body.classList.remove("dropping"));
+document.addEventListener("drop", (event) => {
+  hold(event, false);
+  if (!taken || !event.dataTransfer.files.length) return;
+  const one = new DataTransfer();
+  one.items.add(event.dataTransfer.files[0]);
+  taken.files = one.files;
+  if (taken === asked && !taken.closest(".drop")) taken.scrollIntoView({ block: "center" });
+  else taken.form.requestSubmit();
 });
