@@ -97,6 +97,20 @@ def test_the_same_as_a_command(app, client, tmp_path) -> None:
     assert (app.folder / "files" / "coast.mended.csv").read_bytes() == copy
 
 
+def test_choices_for_a_file_with_other_columns_do_not_stop_it(app, client) -> None:
+    rows = ["id,recruiter", *(f"P{n},{f'P{n // 3}' if n else ''}" for n in range(60))]
+    client.upload("recruiters.csv", "\n".join(rows).encode())
+    shown = client.follow("/columns/")
+    client.post(
+        "/columns/", {"digest": digest(shown), "role_id": "id", "role_recruiter": "recruiter", "coupons_each": "3"}
+    )
+    client.done("/columns/")
+    page = client.upload("bay.csv", study())
+    client.post("/file/mend/", {"digest": digest(page), "alike": "0"})
+    client.done("/file/")
+    assert choices(app)["file"] == "files/bay.mended.csv"
+
+
 def test_nothing_happens_without_a_choice_or_for_another_file(app, client) -> None:
     page = client.upload("harbour.csv", study())
     token = digest(page)

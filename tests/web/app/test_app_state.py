@@ -20,7 +20,7 @@ def client(app):
 @pytest.fixture
 def planned(app, client):
     """The folder of a study with a model and a sheet of a made-up person, as if they had been made with its file."""
-    client.upload("harbour.csv", STUDY.encode())
+    client.upload("port.csv", STUDY.encode())
     folder = AppFolder(app.folder)
     made = {"model/manifest.json": "{}", "sheet.csv": "person\n", "forecast/summary.csv": "policy\n"}
     for name, content in made.items():
@@ -56,7 +56,7 @@ def test_after_a_new_file_the_sheet_is_marked_and_old_people_are_not_shown(clien
     client.upload("later.csv", LATER.encode())
     page = client.follow("/sheet/")
     assert "OLDPERSON" not in page.words
-    assert "Made from harbour.csv on 2 March 2026" in page.words
+    assert "Made from port.csv on 2 March 2026" in page.words
     assert "The file is now later.csv." in page.words
     assert marks(page).count("to be done again") == 3, "fit, sheet and forecast"
     assert "Do it again" in page.words
@@ -87,9 +87,7 @@ def test_what_was_stopped_is_started_again_by_one_button(client, planned) -> Non
 
 def test_every_page_names_the_plan_that_counts(client, planned) -> None:
     for step in ("file", "columns", "fit", "sheet", "forecast", "estimates", "report", "week"):
-        assert "Plan harbour.csv · 2026-03-02 \u2013 2026-06-30 · 2 of 8 coupons" in client.follow(f"/{step}/").words, (
-            step
-        )
+        assert "Plan port.csv · 2026-03-02 \u2013 2026-06-30 · 2 of 8 coupons" in client.follow(f"/{step}/").words, step
     client.upload("later.csv", LATER.encode())
     assert "2 of 8 coupons to be done again" in client.follow("/file/").words
 

@@ -135,7 +135,8 @@ def mend(request: HttpRequest) -> HttpResponse:
             messages.error(request, _("Nothing was accepted. Choose “Accept” for the changes to make."))
         return redirect("file")
     order = read_order("file")
-    choices = {**order.choices, "example": False, "accepted": accepted, "alike": alike}
+    as_read = {"reading": contents["reading"], "columns": [each["name"] for each in contents["columns"]]}
+    choices = {**order.choices, **as_read, "example": False, "accepted": accepted, "alike": alike}
     return start(request, replace(order, work="mend", choices=choices))
 
 
