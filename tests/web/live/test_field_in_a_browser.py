@@ -74,7 +74,9 @@ def _field_study(settings=FIELD_SETTINGS) -> tuple[FieldStudy, tuple[str, ...]]:
 
 
 @contextmanager
-def _at_work(chromium, study: FieldStudy, role: Role, site: str | None = "north", viewport=DESK, **options):
+def _at_work(
+    chromium, study: FieldStudy, role: Role | tuple[Role, ...], site: str | None = "north", viewport=DESK, **options
+):
     """Somebody who has logged in, in a browser of their own."""
     user = study.user(role, site)
     with served() as address:
@@ -131,6 +133,49 @@ def test_one_recruit_from_scan_to_payment(chromium, viewport) -> None:
         page.wait_for_url("**/pay/")
     assert models.Payment.objects.get().person_id == recruit.person
     assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_one_login_with_every_role_of_the_counter_pays_after_the_coupons(chromium) -> None:
+    study, (code, *_) = _field_study(FOUR)
+    roles = (Role.INTERVIEWER, Role.CASHIER, Role.COORDINATOR)
+    found: list[str] = []
+
+    def look(page) -> None:
+        found.extend([*grave_findings(page), *_small_targets(page)])
+        if _too_wide(page):
+            found.append(f"{page.url} is wider than the screen")
+
+    with _at_work(chromium, study, roles, viewport=PHONE, has_touch=True) as page:
+        hands = Hands(page)
+        look(page)
+        hands.scan(code)
+        page.wait_for_url("**/enrol/**")
+        look(page)
+        for question in FOUR.questions:
+            hands.tap(question.choices[0])
+        hands.type("3")
+        page.wait_for_url("**/hand-out/")
+        look(page)
+        page.locator(".hand-out button").tap()
+        page.wait_for_url("**/print/**")
+        look(page)
+        page.get_by_role("button", name=re.compile("Pay EUR.20.00")).tap()
+        page.wait_for_url("**/receipt/**")
+        look(page)
+        page.goto("/pay/?typed=ana")
+        look(page)
+    assert found == []
+    assert models.Payment.objects.get().coupon_id == code
+
+
+def _small_targets(page) -> list[str]:
+    """What is tapped and lower than a thumb is wide."""
+    return page.evaluate(
+        """[...document.querySelectorAll("main button, main .button, main .choice, main summary, main input.scan")]
+           .filter((each) => each.offsetParent && each.getBoundingClientRect().height < 44)
+           .map((each) => `${location.pathname}: ${each.innerText || each.name} is low`)"""
+    )
 
 
 def _too_wide(page) -> bool:

@@ -58,6 +58,7 @@ class InterviewForm(RequestForm):
         min_value=0,
         max_value=LARGEST_NETWORK,
         required=False,
+        widget=forms.NumberInput(attrs={"enterkeyhint": "go"}),
     )
 
     def __init__(self, *arguments: Any, settings: Settings, **named: Any) -> None:
