@@ -63,7 +63,7 @@ def home(request: HttpRequest) -> HttpResponse:
                 if due.kind is PaymentKind.INTERVIEW and due.since is not None and due.since >= came:
                     here.setdefault(due.person, Here(due.person, due.since, "pay", due.amount))
             paid = _at(Payment.objects.filter(at__gte=came), site).aggregate(paid=Sum("amount"))["paid"]
-            context |= {"look_up": LookUpForm(auto_id="pay_%s"), "owed": owed.total(), "paid": paid or 0}
+            context |= {"look_up": LookUpForm(), "owed": owed.total(), "paid": paid or 0}
         if "add_seed" in may:
             context |= _coordinator(study, member.site)
         if "backups" in may:
