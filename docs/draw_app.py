@@ -26,7 +26,7 @@ def main() -> None:
         page.get_by_role("link", name="Next: the sheet").wait_for()
         page.goto(f"{app.address}/sheet/")
         page.get_by_role("button", name="Make the sheet").click()
-        page.get_by_role("heading", name="Who gets how many, and why").wait_for()
+        page.get_by_role("heading", name="Who gets how many").wait_for()
         page.screenshot(path=ROOT / "docs" / "images" / "app.png")
         browser.close()
 

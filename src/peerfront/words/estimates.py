@@ -25,6 +25,7 @@ ESTIMATORS = {
     STRATIFIED: say("RDS-I on outcome x coupon stratum"),
     STRATIFIED_SS: say("successive sampling on outcome x coupon stratum"),
 }
+_NO_ESTIMATOR = warn("No estimator is valid here. What can be shown is shown, and should not be reported.")
 _EVERYBODY = "everybody"
 _MOST_ROWS = 200
 _MOST_IN_ONE_TREE = 0.5
@@ -37,6 +38,17 @@ def estimate_lines(estimates: "Estimates") -> list[object]:
         if len(estimates.outcomes) > 1:
             lines.append(say("{outcome}:", outcome=each.outcome.name))
         lines += [*verdict_lines(each.verdict), *_best_lines(each), *_diagnostic_lines(diagnostics)]
+    return [*lines, *_how_lines(estimates)]
+
+
+def common_lines(estimates: "Estimates") -> list[object]:
+    """What holds for all outcomes: the population's size, how the file was read, and how intervals were made."""
+    lines = [line for each in estimates.outcomes for line in _population_lines(each.verdict)]
+    return [*dict.fromkeys(lines), *_how_lines(estimates)]
+
+
+def _how_lines(estimates: "Estimates") -> list[object]:
+    lines: list[object] = []
     sample = estimates.study_sample
     if sample.strata:
         lines.append(say("Strata: {what} ({strata}).", what=sample.strata, strata=sample.sample.strata))
@@ -46,6 +58,41 @@ def estimate_lines(estimates: "Estimates") -> list[object]:
         "tree": say("Intervals hold 95%, by the tree bootstrap."),
     }
     return [*lines, kinds[estimates.interval]]
+
+
+def outcome_results(estimates: "Estimates") -> list[dict[str, object]]:
+    """Each outcome as pages show it: the estimates to use, why these, and those of all other estimators."""
+    results: list[dict[str, object]] = []
+    for each, diagnostics in zip(estimates.outcomes, estimates.diagnostics, strict=True):
+        best = each.verdict.best
+        rows = [
+            {
+                "what": "" if each.outcome.numeric else row["category"],
+                "group": "" if row["group"] == _EVERYBODY else row["group"],
+                "estimator": ESTIMATORS[row["estimator"]],
+                "best": row["estimator"] == best,
+                **{name: _known(row[name]) for name in ("estimate", "low", "high", "likely_bias")},
+                "valid": bool(row["valid"]),
+                "why": row["why"],
+            }
+            for row in each.table.to_dict("records")
+        ]
+        results.append(
+            {
+                "outcome": each.outcome.name,
+                "numeric": each.outcome.numeric,
+                "estimator": None if best is None else ESTIMATORS[best],
+                "why": _situation_line(each.verdict),
+                "warnings": [*([_NO_ESTIMATOR] if best is None else []), *_diagnostic_lines(diagnostics)],
+                "cannot": _cannot_lines(each.verdict),
+                "rows": rows,
+            }
+        )
+    return results
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def verdict_lines(verdict: Verdict) -> list[Text]:
@@ -61,26 +108,34 @@ def verdict_lines(verdict: Verdict) -> list[Text]:
     elif verdict.best is not None:
         lines.append(say("Use {estimator}.", estimator=verdict.best))
     else:
-        lines.append(warn("No estimator is valid here. What can be shown is shown, and should not be reported."))
-    lines += [
+        lines.append(_NO_ESTIMATOR)
+    return [*lines, *_cannot_lines(verdict), *_population_lines(verdict)]
+
+
+def _cannot_lines(verdict: Verdict) -> list[Text]:
+    return [
         say("{estimator} cannot be computed: {why}.", estimator=name, why=why) for name, why in verdict.cannot.items()
     ]
+
+
+def _population_lines(verdict: Verdict) -> list[Text]:
+    """What the size of the population means for the estimates."""
     if verdict.sampled is None:
-        lines.append(
+        return [
             say(
                 "The population's size was not given; if a tenth of it or more was sampled, give it ({remedy}), or all "
                 "estimates are off.",
                 remedy=Remedy("population"),
             )
+        ]
+    if verdict.sampled <= LARGE_PART:
+        return []
+    return [
+        say(
+            "Of the population, {share} was sampled: only estimators that count with that are valid.",
+            share=percent(verdict.sampled),
         )
-    elif verdict.sampled > LARGE_PART:
-        lines.append(
-            say(
-                "Of the population, {share} was sampled: only estimators that count with that are valid.",
-                share=percent(verdict.sampled),
-            )
-        )
-    return lines
+    ]
 
 
 def _situation_line(verdict: Verdict) -> Text:
@@ -92,8 +147,7 @@ def _situation_line(verdict: Verdict) -> Text:
             )
         case Situation.UNEQUAL_RECRUITMENT:
             return say(
-                "RDS-II is not valid, although coupons did not differ: {recruitment}, so people like those whom they "
-                "know come more often. RDS-I and its relatives look at recruits by their recruiter's outcome.",
+                "RDS-II is not valid, although coupons did not differ: {recruitment}.",
                 recruitment=verdict.recruitment,
             )
         case Situation.EQUAL_COUPONS:
@@ -101,15 +155,9 @@ def _situation_line(verdict: Verdict) -> Text:
         case Situation.COUPONS_UNKNOWN:
             return say("How many coupons people had is not known; if everybody had the same number, RDS-II is valid.")
         case Situation.COUPONS_BY_OUTCOME:
-            return say(
-                "The number of coupons depended on the outcome alone, so RDS-I, which looks at recruits by their "
-                "recruiter's outcome, stays valid; RDS-II does not."
-            )
+            return say("The number of coupons depended on the outcome alone, so RDS-I stays valid; RDS-II does not.")
         case Situation.UNEQUAL_COUPONS:
-            return say(
-                "The number of coupons differed between people, so RDS-II is not valid: those who got more could bring "
-                "more people like themselves."
-            )
+            return say("The number of coupons differed between people, so RDS-II is not valid.")
 
 
 def _best_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:

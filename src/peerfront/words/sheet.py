@@ -72,10 +72,10 @@ def page_footer() -> Text:
     return say("Holds participants' ids: keep it as you keep them.")
 
 
-def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False) -> list[object]:
+def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False, with_groups: bool = True) -> list[object]:
     """What a coordinator reads first: what to do, what to expect, what could make it wrong, what to do next.
 
-    Of several warnings only the first is there, unless all are asked for.
+    Of several warnings only the first is there, unless all are asked for. A page that lists the groups needs them not.
     """
     if sheet.certificate is None:
         outlook = sheet.outlook  # of open coupons
@@ -83,7 +83,7 @@ def sheet_lines(sheet: CouponSheet, *, every_warning: bool = False) -> list[obje
         if outlook is not None:
             lines += [joined([expectation_line(outlook), *target_lines(outlook)]), *dying_lines(outlook)]
         return lines
-    return [*main_lines(sheet), *_doubt(sheet, every_warning), *_next(sheet)]
+    return [*main_lines(sheet, with_groups=with_groups), *_doubt(sheet, every_warning), *_next(sheet)]
 
 
 def sheet_details(sheet: CouponSheet) -> list[object]:
@@ -105,17 +105,17 @@ def fact_lines(sheet: CouponSheet) -> list[object]:
     return [line for line in lines if getattr(line, "severity", None) is not Severity.WARNING]
 
 
-def main_lines(sheet: CouponSheet) -> list[object]:
+def main_lines(sheet: CouponSheet, *, with_groups: bool = True) -> list[object]:
     """What to do and what to expect."""
-    return [_decision(sheet), _expected(sheet)]
+    return [_decision(sheet, with_groups), _expected(sheet)]
 
 
-def _decision(sheet: CouponSheet) -> Text:
+def _decision(sheet: CouponSheet, with_groups: bool) -> Text:
     getting = int((sheet.table["coupons"] > 0).sum())
-    decision = say(
-        "Give out {coupons} to {getting:,} of {people}: {groups}.",
-        coupons=n_coupons(sheet.spend), getting=getting, people=n_people(len(sheet.table)), groups=groups_text(sheet),
-    )  # fmt: skip
+    values = {"coupons": n_coupons(sheet.spend), "getting": getting, "people": n_people(len(sheet.table))}
+    decision = say("Give out {coupons} to {getting:,} of {people}.", **values)
+    if with_groups:
+        decision = say("Give out {coupons} to {getting:,} of {people}: {groups}.", **values, groups=groups_text(sheet))
     reserve = sheet.order.reserve
     reserved = say_n("{n:,} stays in reserve.", "{n:,} stay in reserve.", reserve) if reserve else None
     return joined([decision, _kept(sheet), reserved])

@@ -33,12 +33,15 @@ def test_a_page_estimates_as_the_command_does_and_the_audit_notes_it() -> None:
     page = client.get(sent.headers["Location"])
     made = estimate(live_study(), "hiv", by="gender", strata="gender", population=5000)
     (one,) = made.outcomes
-    rows = page.context["rows"]
-    assert len(rows) == len(made.table)
-    assert {row["estimator"] for row in rows if row["best"]} == {one.verdict.best}
-    best = one.best[one.best["group"] == "everybody"].iloc[0]
-    shown = next(row for row in rows if row["best"] and row["what"] == best["category"])
-    assert shown["estimate"].startswith(f"{100 * best['estimate']:.1f}")
+    (shown,) = page.context["outcomes"]
+    best = one.best[one.best["group"] == "everybody"].iloc[-1]
+    (row,) = shown["rows"]  # one row of the two answers; the other answer is the rest
+    assert (row["what"], row["estimate"]) == (best["category"], f"{100 * best['estimate']:.0f}%")
+    assert len(shown["groups"]) == (one.best["group"] != "everybody").sum()
+    assert len(shown["others"]) == len(made.table) - len(one.best), "folded"
+    text = page.content.decode()
+    assert text.count("Use this") == 0
+    assert text.index('<td class="number figure">') < text.index("Other estimators")
     assert "--" not in page.content.decode().split("<main")[1].split("<form")[0]  # no options of commands
     notes = [link_of(each).event.fact for each in models.Event.objects.filter(kind="action_noted")]
     assert [dict(note.details) for note in notes] == [{"outcome": "hiv", "by": "gender", "population": "5000"}]
@@ -75,4 +78,4 @@ def test_a_part_of_the_page_says_when_it_is_done() -> None:
     part = client.get(address, headers={"X-Part": "yes"}).content.decode()
     assert "data-done" in part
     assert "<html" not in part
-    assert client.get(address).context["rows"][0]["what"] == "Mean"
+    assert [row["what"] for row in client.get(address).context["outcomes"][0]["rows"]] == ["Mean"]

@@ -25,6 +25,8 @@ class StepForm(forms.Form):
     rarely: Sequence[str] = ()
     apart: Sequence[str] = ()
     """Fields that a page shows in its own way."""
+    asked: Mapping[str, str] = {}
+    """Values that the link of a remedy has put in the address."""
 
     @property
     def usual_part(self) -> "_Part":
@@ -36,10 +38,14 @@ class StepForm(forms.Form):
         return _Part(self, [field for field in self.visible_fields() if field.name in self.rarely], with_hidden=False)
 
     @property
-    def rare_given(self) -> bool:
-        """Whether a rarely needed field was filled in, or has an error, so that these fields are shown."""
-        given = [self[name] for name in self.rarely if name in self.fields]
-        return any(field.errors or field.value() not in _USUAL for field in given)
+    def rare_open(self) -> bool:
+        """Whether a rarely needed field has an error or was asked for, so that these fields are shown at once."""
+        return any(name in self.errors or name in self.asked for name in self.rarely)
+
+    @property
+    def rare_set(self) -> int:
+        """How many of the rarely needed fields are filled in."""
+        return sum(self[name].value() not in _USUAL for name in self.rarely if name in self.fields)
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -53,7 +59,7 @@ class _Part:
 
     def __init__(self, form: forms.Form, fields: list[forms.BoundField], *, with_hidden: bool = True) -> None:
         self.visible_fields, self.hidden_fields = fields, form.hidden_fields() if with_hidden else []
-        self.non_field_errors = form.non_field_errors() if with_hidden else ""
+        self.non_field_errors = ""  # in the summary above the fields
 
 
 def _number(label: Any, least: int = 0, help_text: Any = "", required: bool = False) -> forms.IntegerField:
@@ -113,15 +119,16 @@ class OrderForm(StepForm):
     """The order: what sheet, forecast, report and the first week are planned with."""
 
     rarely: Sequence[str] = (
-        "round_cap", "rounds_left", "reserve", "interviews_per_week", "population", "response", "strata", "randomise",
-        "seed", "study", "round",
+        "min_per_person", "round_cap", "rounds_left", "reserve", "interviews_per_week", "population", "response",
+        "strata", "randomise", "seed", "study", "round",
     )  # fmt: skip
 
     budget = _number(_("Coupons left"), 0, _("For this round and all later ones."), required=True)
+    spend = _number(_("Coupons to give out this round"), 0, _("Otherwise the best number."))
+    max_per_person = _number(_("Most coupons for one person"), 1)
     date = _date(_("Day of the hand-out"), required=True)
     deadline = _date(_("Last day of the study"), _("If the file has dates; otherwise rounds are counted."))
-    target = _number(_("People wanted in all"), 1, _("The target of the study, people who took part already included."))
-    max_per_person = _number(_("Most coupons for one person"), 1)
+    target = _number(_("People wanted in all"), 1, _("People who took part already included."))
     min_per_person = _number(_("Fewest coupons for everybody"), 0)
     round_cap = _number(_("Most coupons in one round"), 0)
     rounds_left = _number(_("Rounds left, this one included"), 0)
@@ -182,7 +189,7 @@ class OrderForm(StepForm):
 def order_facts(order: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """An order in the words of its form: labels and values of what was entered."""
     labels = {name: field.label for name, field in OrderForm.base_fields.items()}
-    labels |= {"at_least": _("Floors for groups"), "spend": _("Coupons to give out this round, as you chose")}
+    labels |= {"at_least": _("Floors for groups")}
     shown = {**order, "response": dict(_STORIES[1:]).get(order.get("response", ""))}
     return [
         (label, ", ".join(shown[name]) if isinstance(shown[name], list) else shown[name])
@@ -234,16 +241,13 @@ class ReportForm(StepForm):
 class WeekForm(OrderForm):
     """A week of the running study: the order of the sheet, of which later weeks enter only changes."""
 
-    rarely = (*OrderForm.rarely, "spend", "valid_days", "refit")
+    rarely = (*OrderForm.rarely, "valid_days", "refit")
     field_order = ("study_file", "more_coupons", *OrderForm.base_fields)
 
     study_file = _upload(
-        _("This week's file"),
-        _("The study's file as it is today. Without one, the file of the first step is taken."),
-        required=False,
+        _("This week's file"), _("The study's file as it is today; otherwise that of the first step."), required=False
     )
     more_coupons = _number(_("Coupons added since last week"), 0)
-    spend = _number(_("Coupons to give out this round"), 0, _("Otherwise the best number."))
     valid_days = _number(_("Days until a coupon expires"), 1)
     refit = _choice(
         _("Fit the model again"), [("auto", _("If enough is new")), ("always", _("Always")), ("never", _("Never"))]
@@ -253,6 +257,8 @@ class WeekForm(OrderForm):
         super().__init__(*arguments, **keywords)
         for name in ("more_coupons" if first else "budget", "round"):
             del self.fields[name]
+        if not first:  # the order of last week stands
+            self.rarely = (*("max_per_person", "deadline", "target"), *self.rarely)
 
 
 STEP_FORMS = (WeekForm, ReportForm, EstimatesForm, OrderForm, FitForm)

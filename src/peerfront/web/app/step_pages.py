@@ -1,7 +1,7 @@
 """The pages of the steps after the file: fit, sheet, forecast, estimates, report, and a running study's weeks."""
 
-from collections.abc import Iterable, Mapping
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from peerfront.web.app.app_folder import STATE
 from peerfront.web.app.app_jobs import Order, Pace
 from peerfront.web.app.app_server import app_folder, jobs
+from peerfront.web.app.people_groups import SheetPeople, sheet_people
 from peerfront.web.app.step_forms import (
     EstimatesForm,
     FitForm,
@@ -30,6 +31,7 @@ from peerfront.web.app.study_steps import (
     failed_now,
     go_first,
     is_busy,
+    is_warning,
     nobody_waits,
     start,
     state_of,
@@ -38,6 +40,7 @@ from peerfront.web.app.study_steps import (
     waiting_file,
     weeks_of,
 )
+from peerfront.web.pages.shown_estimates import shown_outcomes
 from peerfront.words.commands import MODEL, SCHEMA
 
 _WIDTH, _HEIGHT, _EDGE = 640, 150, 8  # of the picture of the curve
@@ -75,19 +78,14 @@ def sheet(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         return _plan(request, form.entries)
     context = step_context(request, "sheet", form)
-    by = "person" if request.GET.get("by") == "person" else "coupons"
-    people = by_coupons(context["result"].get("people", ()))
-    if by == "person":
-        people = sorted(people, key=lambda row: str(row["person"]))
-    spend = sum(row["coupons"] for row in people)
+    spend = sum(row["coupons"] for row in context["result"].get("people", ()))
     order = current_order(folder)  # the existing sheet's order; the form may hold a refused one
     return render(
         request,
         "app/sheet.html",
         {
             **context,
-            "people": people,
-            "by": by,
+            "people": _shown_people(request, context["result"]),
             "spend": spend,
             "day": order.get("date"),
             "least": least_of(order, context["result"].get("outlook")),
@@ -133,7 +131,9 @@ def change(request: HttpRequest) -> HttpResponse:
     wanted = request.POST.get("spend", "")
     if "least" in request.POST:
         order["min_per_person"] = int("each" in request.POST)
-    elif "best" not in request.POST:
+    elif "best" in request.POST:
+        order.pop("spend", None)
+    else:
         if not wanted.isdecimal() or len(wanted) > _LONGEST_NUMBER:
             messages.error(request, _("Choose a whole number of coupons."))
             return redirect("sheet")
@@ -180,9 +180,8 @@ def _usual_day() -> str:
     return last if is_old else today.isoformat()
 
 
-def by_coupons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The people of a sheet, those with the most coupons first."""
-    return sorted(rows, key=lambda row: -int(row["coupons"]))
+def _shown_people(request: HttpRequest, result: Mapping[str, Any]) -> SheetPeople | None:
+    return sheet_people(result, request.GET.get("who", "").strip(), request.GET.get("page"))
 
 
 def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> dict[str, Any] | None:
@@ -239,14 +238,8 @@ def estimates(request: HttpRequest) -> HttpResponse:
         folder.choose(estimates=form.entries)
         return start(request, _estimates_order())
     context = step_context(request, "estimates", form)
-    return render(request, "app/estimates.html", {**context, "rows": _valid_first(context["result"].get("rows", []))})
-
-
-def _valid_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort the estimates of each quantity so that valid ones come first."""
-    quantities = [tuple(row[name] for name in ("outcome", "group", "category")) for row in rows]
-    order = sorted(range(len(rows)), key=lambda n: (quantities.index(quantities[n]), not rows[n]["valid"]))
-    return [rows[n] for n in order]
+    context["outcomes"] = shown_outcomes(context["result"].get("outcomes", ()))
+    return render(request, "app/estimates.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -351,29 +344,35 @@ def week(request: HttpRequest) -> HttpResponse:
         fitted = folder.outcome("fit").get("choices", {}).get("file") == file and state_of(folder, "fit")
         model = {"model": MODEL} if last is None and fitted and fitted.done and not fitted.outdated else {}
         return start(request, Order("week", "week", {"file": file, **entries, **model}))
-    context = {
-        **step_context(request, "week", form),
-        "weeks": weeks[::-1],
-        "fault": fault,
-        "first": last is None,
-        "last": last,
-    }
-    return render(request, "app/week.html", context if last is None else {**context, **_week_context(last["folder"])})
+    context = {**step_context(request, "week", form), "weeks": weeks[::-1], "fault": fault, "last": last}
+    if last is not None:
+        result = folder.read(f"{STATE}/{last['folder']}.json")  # only of a week that was planned in the app
+        context |= {**_week_context(last["folder"]), "people": _shown_people(request, result), "news": _news(weeks)}
+    return render(request, "app/week.html", context)
 
 
 def _week_context(name: str) -> dict[str, Any]:
-    """Values for the page of a week; the coupon list is shown only if the week was planned in the app."""
+    """What the folder of a week holds: its sections by key, warnings apart, and the files to download."""
     from peerfront.words.week_words import DETAILS, stored_sections  # only here: it takes a while to load
 
-    folder = app_folder()
-    place, result = folder.path / name, folder.read(f"{STATE}/{name}.json")
+    place = app_folder().path / name
+    sections = {each.key: each.lines for each in stored_sections(place)}
     return {
-        "sections": stored_sections(place),
-        "folded": DETAILS,
-        "people": by_coupons(result.get("people", ())),
+        "plain": {key: [line for line in lines if not is_warning(line)] for key, lines in sections.items()},
+        "warnings": [line for key, lines in sections.items() if key != DETAILS for line in lines if is_warning(line)],
         "downloads": [(file, label) for file, label in _FILES if (place / file).exists()],
         "picture": (place / "forecast.png").exists(),
     }
+
+
+def _news(weeks: Sequence[Mapping[str, Any]]) -> dict[str, int] | None:
+    """What is new since the week before: people, coupons that were handed out, and those left; None in the first."""
+    if len(weeks) < 2:
+        return None
+    (before, then), (people, given) = (
+        (week["people"], week["order"]["budget"] - week["coupons_left"]) for week in weeks[-2:]
+    )
+    return {"people": people - before, "given": given - then, "left": weeks[-1]["coupons_left"]}
 
 
 @require_POST
@@ -395,7 +394,11 @@ def _as_last_week(last: dict[str, Any]) -> dict[str, Any]:
     """The standing order from the log, which applies unless something else is entered."""
     order = {**last["order"], "study": last.get("study"), "spend": None, "rounds_left": None}
     order |= {name: "+".join(order.get(name) or ()) for name in ("strata", "population")}
-    return {**{name: value for name, value in order.items() if value}, "date": _usual_day()}
+    day, after = _usual_day(), date.fromisoformat(last["day"]) + timedelta(weeks=1)
+    return {
+        **{name: value for name, value in order.items() if value},
+        "date": day if day > last["day"] else after.isoformat(),
+    }
 
 
 pages = [

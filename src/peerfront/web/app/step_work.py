@@ -160,6 +160,7 @@ def plan(choices: Choices, progress: Progress) -> Result:
     """Plan this round and look ahead: the sheet, and what to expect of it."""
     from peerfront.study.model import load
     from peerfront.study.week_changes import read_running_study
+    from peerfront.words.sheet import sheet_lines
 
     files = [Path(name) for name in (commands.SHEET, commands.WORKBOOK, commands.PDF)]
     ahead, own = Path(commands.FORECAST), choices.get("waiting")
@@ -181,9 +182,9 @@ def plan(choices: Choices, progress: Progress) -> Result:
             result_files.write_forecast(ahead, sheet.outlook)
     return {
         "choices": {"ahead": sheet.outlook is not None},
-        "lines": sheet.lines(),
+        "lines": sheet_lines(sheet, with_groups=False),
         "details": sheet.details(),
-        "people": _people(sheet.table),
+        **_people(sheet.table),
         "curve": _rows(sheet.curve),
         "outlook": None if sheet.outlook is None else _outlook(sheet.outlook),
     }
@@ -210,6 +211,7 @@ def estimate(choices: Choices, progress: Progress) -> Result:
     from peerfront.data.reading import read_study
     from peerfront.data.schema_file import read_schema
     from peerfront.study.estimation import estimate as estimates_of
+    from peerfront.words.estimates import common_lines, outcome_results
 
     place, file, outcomes = Path(commands.ESTIMATES), Path(choices["file"]), choices["outcome"]
     names = result_files.estimate_files(len(outcomes))
@@ -220,8 +222,7 @@ def estimate(choices: Choices, progress: Progress) -> Result:
             **_given(choices, ("population", "by", "interval", "bootstraps")),
         )  # fmt: skip
         result_files.write_estimates(place, estimates)
-    pictures = [name for name in names if name.startswith("estimates") and name.endswith(".svg")]
-    return {"lines": list(estimates.lines()), "rows": _rows(estimates.table), "pictures": pictures}
+    return {"outcomes": outcome_results(estimates), "lines": common_lines(estimates)}
 
 
 def report(choices: Choices, progress: Progress) -> Result:
@@ -264,7 +265,7 @@ def week(choices: Choices, progress: Progress) -> Result:
     )
     result = run_week(Path(choices["file"]), Path(), request, progress)
     if result.plan is not None:
-        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", {"people": _people(result.plan.table)})
+        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", _people(result.plan.table))
     return {}
 
 
@@ -314,11 +315,16 @@ def _outputs(outputs: Mapping[Path, tuple[str, ...]], *inputs: Path) -> ExitStac
         return held.pop_all()
 
 
-def _people(table: "pd.DataFrame") -> list[Result]:
-    """The rows of a coupon sheet, with reasons of a few words that can be read in any language."""
-    from peerfront.words.reason_words import short_reason
+def _people(table: "pd.DataFrame") -> Result:
+    """The people of a coupon sheet, and the reasons that they share: in a few words and whole, in any language."""
+    from peerfront.words.reason_words import reason_text, short_reason
 
-    return [{**row, "reason": short_reason(row["reason"])} for row in _rows(table)]
+    places: dict[Any, int] = {}
+    people = [
+        {"person": person, "coupons": coupons, "reason": places.setdefault(reason, len(places))}
+        for person, coupons, reason in table[["person", "coupons", "reason"]].to_numpy(dtype=object).tolist()
+    ]
+    return {"people": people, "reasons": [(short_reason(each), reason_text(each)) for each in places]}
 
 
 def _rows(table: "pd.DataFrame") -> list[Result]:

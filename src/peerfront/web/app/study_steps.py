@@ -182,8 +182,8 @@ def step_context(request: HttpRequest, step: str, form: Form | None = None) -> d
         "fit_failed": commands.MODEL in outcome.get("inputs", {}) and failed_now(folder, "fit", folder.outcome("fit")),
         "remedies": _fields_to_set(outcome.get("error"), form),
         "result": result,
-        "warnings": [line for line in lines if _is_warning(line)],
-        "lines": [line for line in lines if not _is_warning(line)],
+        "warnings": [line for line in lines if is_warning(line)],
+        "lines": [line for line in lines if not is_warning(line)],
         "running": running,
         "other_runs": job is not None and not running,
     }
@@ -202,10 +202,12 @@ def step_form(request: HttpRequest, form: type[FormOfStep], usual: Mapping[str, 
     if request.method == "POST":
         return form(request.POST, request.FILES, **arguments)
     asked = {name: request.GET[name] for name in form.base_fields if name in request.GET}
-    return form(initial={**usual, **asked}, **arguments)
+    made = form(initial={**usual, **asked}, **arguments)
+    made.asked = asked  # type: ignore[attr-defined]
+    return made
 
 
-def _is_warning(line: Any) -> bool:
+def is_warning(line: Any) -> bool:
     return getattr(line, "severity", None) is Severity.WARNING
 
 

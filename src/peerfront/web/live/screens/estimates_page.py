@@ -4,7 +4,6 @@ They are worked out in a thread, one after the other, and kept for those who ask
 """
 
 import logging
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -18,8 +17,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import number_format
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.foundation.errors import PeerfrontError
@@ -35,6 +32,7 @@ from peerfront.web.live.rules.study_settings import QuestionKind, Settings
 from peerfront.web.live.screens.page_frame import study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm
+from peerfront.web.pages.shown_estimates import shown_outcomes
 
 log = logging.getLogger(__name__)
 MOST_PEOPLE = 20_000
@@ -49,15 +47,12 @@ Order = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Estimated:
-    """The result: a row for each group, category and estimator, and sentences."""
+    """The result: what `words.estimates.outcome_results` tells, and sentences on how it was estimated."""
 
     at: datetime
     people: int
-    numeric: bool
-    best: str | None
-    rows: tuple[dict[str, Any], ...]
-    words: tuple[object, ...]
-    """Sentences, in the language in use when they are shown."""
+    outcomes: list[dict[str, Any]]
+    words: list[object]
 
 
 @dataclass
@@ -105,6 +100,7 @@ def estimated(order: Order) -> Estimated:
     """Estimate as `peerfront estimate` does from the export; strata are those by which plans gave out coupons."""
     from peerfront.foundation.errors import SettingError
     from peerfront.study.estimation import estimate
+    from peerfront.words.estimates import common_lines, outcome_results
 
     study, settings = live_study(), study_settings()
     if len(study) > MOST_PEOPLE:
@@ -118,10 +114,7 @@ def estimated(order: Order) -> Estimated:
         population=int(order["population"]) if "population" in order else None,
         bootstraps=BOOTSTRAPS,
     )
-    (one,) = estimates.outcomes
-    rows = tuple({str(name): value for name, value in row.items()} for row in estimates.table.to_dict("records"))
-    lines = tuple(estimates.lines())
-    return Estimated(timezone.now(), len(study), one.outcome.numeric, one.verdict.best, rows, lines)
+    return Estimated(timezone.now(), len(study), outcome_results(estimates), common_lines(estimates))
 
 
 _WAIT = 4.0  # seconds before a page says that it is being worked out
@@ -180,8 +173,7 @@ def estimates(request: HttpRequest) -> HttpResponse:
         context |= {"asked": asked, "working": not job.ended.is_set(), "fault": job.fault, "result": job.result,
                     "question": text.get(order["outcome"], order["outcome"])}  # fmt: skip
         if job.result is not None:
-            rows = _rows(job.result)
-            context |= {"rows": rows, "has_bias": any(row["off_by"] for row in rows)}
+            context["outcomes"] = shown_outcomes(job.result.outcomes)
     return render(request, "screens/estimates.html", context)
 
 
@@ -193,33 +185,3 @@ def _order(request: HttpRequest, asked: str) -> Order:
     if not isinstance(fact, ActionNoted) or fact.action is not Action.SEE_ESTIMATES:
         raise Http404
     return dict(fact.details)
-
-
-def _rows(result: Estimated) -> list[dict[str, Any]]:
-    """Rows of the table, with the numbers as people read them."""
-    numeric = result.numeric
-    return [
-        row
-        | {
-            "what": gettext("Mean") if numeric else row["category"],
-            "group": "" if row["group"] == "everybody" else row["group"],
-            "estimate": _shown(row["estimate"], numeric),
-            "interval": _interval(row["low"], row["high"], numeric),
-            "off_by": ("+" if row["likely_bias"] > 0 else "") + _shown(row["likely_bias"], numeric),
-            "best": row["estimator"] == result.best,
-        }
-        for row in result.rows
-    ]
-
-
-def _shown(value: float, numeric: bool) -> str:
-    if math.isnan(value):
-        return ""
-    shown = value if numeric else 100 * value
-    return f"{number_format(round(shown, 1), decimal_pos=1, use_l10n=True)}{'' if numeric else chr(0xA0) + '%'}"
-
-
-def _interval(low: float, high: float, numeric: bool) -> str:
-    if math.isnan(low) or math.isnan(high):
-        return ""
-    return gettext("%(low)s to %(high)s") % {"low": _shown(low, numeric), "high": _shown(high, numeric)}
