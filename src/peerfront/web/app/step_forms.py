@@ -59,7 +59,7 @@ class _Part:
 
     def __init__(self, form: forms.Form, fields: list[forms.BoundField], *, with_hidden: bool = True) -> None:
         self.visible_fields, self.hidden_fields = fields, form.hidden_fields() if with_hidden else []
-        self.non_field_errors = ""  # in the summary above the fields
+        self.non_field_errors = form.non_field_errors() if with_hidden else ""
 
 
 def _number(label: Any, least: int = 0, help_text: Any = "", required: bool = False) -> forms.IntegerField:
