@@ -361,10 +361,14 @@ def _shown_places(chart: Chart) -> list[X]:
 
 
 def _readout(chart: Chart, place: X) -> list[str]:
-    """The values at a place, in lines that fit above the plot."""
+    """The values at a place, in lines that fit above the plot; those of later series may be left to the table."""
     there = [(each, points[place]) for each, points in zip(chart.series, chart.values, strict=True) if place in points]
     parts = [_in_words(each, point, len(chart.series) > 1) for each, point in there]
-    return wrap(f"{_placeshown_text(place)}: {' · '.join(parts)}", _READOUT) or [""]
+    for shown in range(len(parts), 0, -1):
+        lines = wrap(f"{_place_text(place)}: {' · '.join(parts[:shown])}", _READOUT)
+        if len(lines) <= _READOUT_LINES:
+            break
+    return lines
 
 
 def _in_words(each: Series, point: Point, named: bool) -> str:
@@ -446,7 +450,7 @@ def _table(chart: Chart) -> list[list[str]]:
         headings += [str(each.name), *([str(say("low")), str(say("high"))] if has_band else [])]
     rows = []
     for place in chart.places:
-        row = [_placeshown_text(place)]
+        row = [_place_text(place)]
         for each, has_band, points in zip(chart.series, banded, chart.values, strict=True):
             point = points.get(place)
             ends = (None, None, None) if point is None else (point.y, point.low, point.high)
@@ -534,7 +538,7 @@ def _share(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _placeshown_text(place: X) -> str:
+def _place_text(place: X) -> str:
     if isinstance(place, date):
         return str(full_day(place))
     return visible(place, LONGEST_LINE) if isinstance(place, str) else _plain(place)

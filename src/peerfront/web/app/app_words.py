@@ -1,6 +1,5 @@
 """Filters for templates: text that people typed, and numbers."""
 
-import json
 import os
 import shlex
 from math import ceil, isnan, nan
@@ -58,18 +57,6 @@ def _number(value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         return nan
-
-
-@register.filter
-def unlocalized(value: float) -> str:
-    """A number for a picture: always with a decimal point."""
-    return f"{value:.1f}"
-
-
-@register.filter
-def as_json(value: Any) -> str:
-    """A value as JSON, for a script to read from an attribute."""
-    return json.dumps(value)
 
 
 @register.filter

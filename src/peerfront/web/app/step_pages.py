@@ -41,9 +41,10 @@ from peerfront.web.app.study_steps import (
     weeks_of,
 )
 from peerfront.web.pages.shown_estimates import shown_outcomes
+from peerfront.words.charts import Html, drawn
 from peerfront.words.commands import MODEL, SCHEMA
+from peerfront.words.study_charts import outlook_charts, spend_chart
 
-_WIDTH, _HEIGHT, _EDGE = 640, 150, 8  # of the picture of the curve
 _USUAL_ROUNDS = 5
 _OLD_FILE = 60  # days since a file's last date, after which the hand-out is not assumed to be today
 _LONGEST_NUMBER = 9  # digits of a number of coupons
@@ -185,27 +186,12 @@ def _shown_people(request: HttpRequest, result: Mapping[str, Any]) -> SheetPeopl
 
 
 def curve_of(rows: Iterable[Mapping[str, Any]], spend: int) -> dict[str, Any] | None:
-    """What every number of coupons this round would bring, and a picture of it; None if there is nothing to choose."""
+    """What every number of coupons this round would bring, as a chart; None if there is nothing to choose."""
     values = dict(sorted((int(row["spend"]), float(row["value"])) for row in rows))
     if len(values) < 2:
         return None
-    low, high, best = min(values), max(values), max(values, key=lambda number: values[number])
-    least, most = min(values.values()), values[best]
-
-    def place(number: int) -> tuple[float, float]:
-        x = _EDGE + (_WIDTH - 2 * _EDGE) * (number - low) / max(high - low, 1)
-        y = _HEIGHT - _EDGE - (_HEIGHT - 2 * _EDGE) * (values[number] - least) / max(most - least, 1e-9)
-        return x, y
-
-    return {
-        "low": low,
-        "high": high,
-        "best": best,
-        "points": " ".join("{:.1f},{:.1f}".format(*place(number)) for number in values),
-        "marks": [(*place(best), "best"), (*place(spend if spend in values else best), "chosen")],
-        "alternatives": [{"spend": number, "value": value, "lost": most - value} for number, value in values.items()],
-        "losses": {str(number): round(most - value, 2) for number, value in values.items()},  # for the slider
-    }
+    best = max(values, key=lambda number: values[number])
+    return {"low": min(values), "high": max(values), "best": best, "chart": drawn(spend_chart(values, spend))}
 
 
 # The outlook ----------------------------------------------------------------------------------------------------------
@@ -222,8 +208,16 @@ def forecast(request: HttpRequest) -> HttpResponse:
         return go_first(request, "sheet", _("First make the sheet: forecast and report look ahead from it."))
     context = step_context(request, "forecast")
     context |= {"outlook": context["result"].get("outlook"), "day": order.get("date"), "order": order_facts(order)}
-    context |= {"trial": trial()}
+    context |= {"trial": trial(), "charts": charts_of(context["outlook"], order)}
     return render(request, "app/forecast.html", context)
+
+
+def charts_of(outlook: Mapping[str, Any] | None, order: Mapping[str, Any]) -> list[Html]:
+    """People in all and by week, as an outlook expects them; none without one."""
+    if not outlook or "facts" not in outlook:  # an outlook of an earlier version
+        return []
+    last = date.fromisoformat(order["deadline"]) if order.get("deadline") else None
+    return [drawn(each, caption=True) for each in outlook_charts(outlook["facts"], last)]
 
 
 @require_http_methods(["GET", "POST"])
@@ -348,6 +342,7 @@ def week(request: HttpRequest) -> HttpResponse:
     if last is not None:
         result = folder.read(f"{STATE}/{last['folder']}.json")  # only of a week that was planned in the app
         context |= {**_week_context(last["folder"]), "people": _shown_people(request, result), "news": _news(weeks)}
+        context |= {"charts": charts_of(result.get("outlook"), last["order"])}
     return render(request, "app/week.html", context)
 
 
@@ -361,7 +356,6 @@ def _week_context(name: str) -> dict[str, Any]:
         "plain": {key: [line for line in lines if not is_warning(line)] for key, lines in sections.items()},
         "warnings": [line for key, lines in sections.items() if key != DETAILS for line in lines if is_warning(line)],
         "downloads": [(file, label) for file, label in _FILES if (place / file).exists()],
-        "picture": (place / "forecast.png").exists(),
     }
 
 

@@ -21,6 +21,7 @@ from peerfront.web.app.app_folder import STATE, AppFolder, read_data, write_data
 from peerfront.web.app.app_jobs import ORDER_FILE, PROGRESS_FILE, RESULT_FILE
 from peerfront.words import commands, result_files
 from peerfront.words.language import Medium, catalogue, speaking
+from peerfront.words.study_charts import outlook_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,6 +199,7 @@ def _outlook(outlook: "Outlook") -> Result:
         "details": outlook.details(),
         "tables": [dict(vars(each)) for each in outlook_tables(outlook)],
         "plan": _rows(outlook.summary)[0],
+        "facts": outlook_facts(outlook),
         "until": horizon_text(outlook),
         "target": outlook.target if outlook.still_wanted else None,
         "choices": {
@@ -265,7 +267,9 @@ def week(choices: Choices, progress: Progress) -> Result:
     )
     result = run_week(Path(choices["file"]), Path(), request, progress)
     if result.plan is not None:
-        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", _people(result.plan.table))
+        ahead = result.plan.outlook
+        shown = _people(result.plan.table) | ({} if ahead is None else {"outlook": {"facts": outlook_facts(ahead)}})
+        AppFolder(Path()).write(f"{STATE}/{result.folder.name}.json", shown)
     return {}
 
 

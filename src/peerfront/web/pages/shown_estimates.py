@@ -7,6 +7,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from peerfront.foundation.shown import visible
+from peerfront.words.charts import drawn
+from peerfront.words.study_charts import estimates_chart
 
 _NARROW = 0.05  # shares within a narrower interval have a decimal
 
@@ -29,9 +31,15 @@ def _shown(outcome: Mapping[str, Any]) -> dict[str, Any]:
         "rows": everybody[1:] if len(everybody) == 2 else everybody,
         "groups": [row for row in best if row["group"]],
         "others": [row for row in rows if not row["best"]],
+        "chart": _chart(outcome),
         "has_groups": any(row["group"] for row in rows),
         "has_bias": any(row["bias"] for row in rows),
     }
+
+
+def _chart(outcome: Mapping[str, Any]) -> str:
+    rows = [row for row in outcome["rows"] if not row["group"]]
+    return drawn(estimates_chart(outcome["outcome"], rows, numeric=bool(outcome["numeric"])))
 
 
 def _row(row: Mapping[str, Any], numeric: bool) -> dict[str, Any]:

@@ -2,27 +2,20 @@
 // takes files that are dropped beside the button.
 "use strict";
 
-document.querySelectorAll("input[type=range][data-losses]").forEach((slider) => {
-  const losses = JSON.parse(slider.dataset.losses);
+document.querySelectorAll("input[type=range][data-result]").forEach((slider) => {
   const result = document.getElementById(slider.dataset.result);
-  const atFirst = result.textContent;
   const pointer = slider.form.querySelector(".pointer");
-  const places = slider.dataset.points.split(" ").map((point) => point.split(","));
-  const spends = Object.keys(losses).map(Number).sort((a, b) => a - b);
-  const inWords = new Intl.NumberFormat(document.documentElement.lang, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  const tell = () => {
-    const lost = losses[slider.value];
-    const place = places[spends.indexOf(Number(slider.value))];
-    if (place) {
-      pointer.setAttribute("cx", place[0]);
-      pointer.setAttribute("cy", place[1]);
-    }
-    if (lost === undefined) result.textContent = `${slider.value}: ${result.dataset.unknown}`;
-    else if (lost < 0.005) result.textContent = `${slider.value}: ${result.dataset.good}`;
-    else result.textContent = `${slider.value}: ${result.dataset.loses.replace("{lost}", inWords.format(lost))}`;
-  };
-  slider.addEventListener("input", tell);
-  result.textContent = atFirst;
+  const rows = [...slider.form.querySelectorAll(".numbers tbody tr")];
+  const places = slider.form.querySelector("polyline.line").getAttribute("points").split(" ");
+  slider.addEventListener("input", () => {
+    const at = rows.findIndex((row) => row.cells[0].textContent.replace(/\D/g, "") === slider.value);
+    const lost = at < 0 ? "" : rows[at].cells[2].textContent;
+    const words = at < 0 ? "unknown" : /[1-9]/.test(lost) ? "loses" : "good";
+    result.textContent = `${slider.value}: ${result.dataset[words].replace("{lost}", lost)}`;
+    if (at < 0) return;
+    const [x, y] = places[at].split(",");
+    Object.entries({ cx: `${x / 10}%`, cy: y, r: 6 }).forEach(([name, value]) => pointer.setAttribute(name, value));
+  });
 });
 
 // A file that is dropped anywhere on a page goes to the field for a file, if one is shown, or else becomes the study's.
