@@ -184,14 +184,11 @@ def audit(request: HttpRequest) -> HttpResponse:
     form = FilterForm(request.GET)
     page = list_page(request, form.matching_events())
     sites = dict(models.Site.objects.values_list("site", "name"))
-    last = models.Event.objects.order_by("-number").values_list("number", "hash").first()
     context = {
         "form": form,
         "page": page,
         "lines": [_line(stored, sites) for stored in page.object_list],
         "filtered": any(request.GET.get(name) for name in form.fields),
-        "head": last[1] if last else "",
-        "number": last[0] if last else 0,
     }
     return render(request, "screens/management/audit.html", context)
 
