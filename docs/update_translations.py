@@ -77,6 +77,9 @@ def sentences() -> dict[Sentence, str]:
                 single, plural = (message, None) if isinstance(message, str) else (message[0], message[1])
                 if single:
                     found.setdefault((context, single, plural), str(path.relative_to(SOURCE)))
+            if path.suffix == ".py":
+                for single in _within_texts(ast.parse(code)):
+                    found.setdefault((None, single, None), str(path.relative_to(SOURCE)))
     for sentence, where in _of_the_rules() + _of_the_library() + _of_messages() + _of_help():
         found.setdefault((None, sentence, None), where)
     return found
@@ -85,6 +88,17 @@ def sentences() -> dict[Sentence, str]:
 def _quoted(templatized: str) -> str:
     """Django blots out markup with rows of X and such, which is not Python: keep the calls alone, one in a line."""
     return "\n".join(line.strip() for line in templatized.splitlines() if "gettext(" in line or "_(" in line)
+
+
+def _within_texts(module: ast.Module) -> set[str]:
+    """Sentences within f"...", which Babel does not see."""
+    calls = [call for text in ast.walk(module) if isinstance(text, ast.JoinedStr) for call in ast.walk(text)]
+    return {
+        single
+        for call in calls
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and KEYWORDS.get(call.func.id, ()) is None
+        for single in _texts(call.args[0])
+    }
 
 
 def _of_the_rules() -> list[tuple[str, str]]:

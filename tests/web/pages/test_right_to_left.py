@@ -14,9 +14,10 @@ from made_up_language import CODE, mirrored, spoken
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 
+LEFT_OVER = '<p id="left">Not in the catalogue.</p><p id="right">القسيمة ABC</p></main>'
 SIZES = {"tablet": (820, 1180), "phone": (390, 844)}
 TEXTS = """() => {
-  const skipped = "script, noscript, bdi, code, pre, option, textarea, legend, .code, .hash, [lang=en], [hidden]";
+  const skipped = "script, noscript, bdi, code, pre, option, textarea, legend, .code, .hash, [hidden]";
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
   while (walker.nextNode())
     if (!walker.currentNode.parentElement.closest(skipped)) found.push(walker.currentNode.textContent.trim());
@@ -115,6 +116,17 @@ def test_a_page_says_that_its_language_is_by_a_machine(demo) -> None:
         page = logged_in("cashier").get("/pay/", headers={"accept-language": language}).content.decode()
         assert (f'<span lang="en" dir="ltr">{told}</span>' in page) is said
         assert ("ترجمة آلية لم يراجعها متحدث بعد." in page) is said
+
+
+def test_sentences_that_are_not_translated_are_marked_as_english(chromium, demo) -> None:
+    with served() as address:
+        page = _page(chromium, address, "tablet", "cashier")
+        page.route("**/pay/", lambda route: route.fulfill(body=route.fetch().text().replace("</main>", LEFT_OVER)))
+        page.goto(f"{address}/pay/")
+        assert page.locator("#left").get_attribute("lang") == "en"
+        assert page.locator("#left").evaluate("(each) => getComputedStyle(each).unicodeBidi") == "plaintext"
+        assert page.locator("#right").get_attribute("lang") is None
+        page.context.close()
 
 
 def test_the_made_up_language_keeps_values() -> None:

@@ -17,7 +17,7 @@ from peerfront.words.language import LANGUAGES, MACHINE_MADE
 
 COMPLETE = [code for code in LANGUAGES if code != "en"]
 TRANSLATED = [*COMPLETE, *MACHINE_MADE]
-LOOKED_UP = ("gettext", "gettext_lazy", "gettext_noop", "_")
+LOOKED_UP = ("gettext", "gettext_lazy", "gettext_noop", "_", "say", "say_n", "tell", "warn")
 
 
 def catalogue(language: str) -> polib.POFile:

@@ -96,3 +96,11 @@ document.querySelectorAll("form[data-send-at-once]").forEach((form) => form.requ
 document.querySelector(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 document.addEventListener("click", (event) => document.querySelectorAll(".top details[open]").forEach((menu) => menu.contains(event.target) || (menu.open = false)));
 document.addEventListener("keydown", (event) => event.key === "Escape" && document.querySelectorAll(".top details[open]").forEach((menu) => (menu.open = false)));
+
+if (document.documentElement.dir === "rtl") {
+  // Sentences that the language's catalogue lacks are English: let them be read aloud so.
+  for (const each of document.querySelectorAll("main *:not(bdi, code, .code, script, option)")) {
+    const own = [...each.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join("");
+    if (/[a-z]{3}/i.test(own) && !/[^\P{L}\p{Script=Latin}]/u.test(own)) each.lang = "en";
+  }
+}
