@@ -28,8 +28,8 @@ def planned(app, client):
         (folder.path / name).write_text(content)
     file, order = choices(app)["file"], {"budget": 8, "date": "2026-03-02", "deadline": "2026-06-30"}
     written("fit", folder, "fit", {"file": file, "budget": 8, "rounds": 2}, (file, "schema.toml"))
-    people = [{"person": "OLDPERSON", "coupons": 2, "chance_used": "", "reason": ""}]
-    result = {"people": people, "lines": ["Give out 2 coupons."], "outlook": None}
+    people = [{"person": "OLDPERSON", "coupons": 2, "reason": 0}]
+    result = {"people": people, "reasons": [("by lot", "By lot.")], "lines": ["Give out 2 coupons."], "outlook": None}
     written("sheet", folder, "plan", {"file": file, **order}, ("model", file), result)
     folder.choose(fit={"budget": 8, "rounds": 2}, plan=order)
     yield folder
