@@ -7,6 +7,7 @@ import hashlib
 import re
 from dataclasses import asdict, replace
 from decimal import Decimal
+from functools import cache
 from typing import Any, cast
 from zoneinfo import available_timezones
 
@@ -46,6 +47,12 @@ _YES, _NO = "yes", "no"
 
 def _is_yes(text: str) -> bool:
     return text == _YES
+
+
+@cache
+def _zones() -> list[str]:
+    """Names of time zones, by place; reading them from the disk takes a while."""
+    return sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
 
 
 class SettingsForm(RequestForm):
@@ -110,10 +117,9 @@ class SettingsForm(RequestForm):
 
     def __init__(self, *args: Any, begun: bool, questions: tuple[Question, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        zones = sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
         present = self.initial.get("timezone", "UTC")
         cast(forms.ChoiceField, self.fields["timezone"]).choices = [
-            (name, name.replace("_", " ")) for name in dict.fromkeys(["UTC", present, *zones])
+            (name, name.replace("_", " ")) for name in dict.fromkeys(["UTC", present, *_zones()])
         ]
         names = [(each.name, f"{each.name}: {each.text}") for each in questions]
         cast(forms.MultipleChoiceField, self.fields["plan_strata"]).choices = names
