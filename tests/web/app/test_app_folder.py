@@ -143,3 +143,10 @@ def test_the_forecast_is_as_old_as_the_sheet(folder) -> None:
     assert not state_of(folder, "forecast").outdated
     folder.choose(waiting="files/others.csv")
     assert state_of(folder, "forecast").outdated, "other people wait"
+
+
+def test_a_sheet_whose_people_an_earlier_version_kept_otherwise_is_to_be_made_again(folder) -> None:
+    (folder.path / "sheet.csv").write_text("person,coupons\n")
+    people = {"people": [{"person": "P1", "coupons": 2, "reason": "more likely"}]}
+    folder.write_outcome("sheet", {"work": "plan", "result": people})
+    assert state_of(folder, "sheet").changes == ("program",)

@@ -55,7 +55,7 @@ class StepState:
     done: bool
     """Whether there is a result to show."""
     changes: tuple[str, ...] = ()
-    """What has changed since the result was made: file, columns, model, waiting, order."""
+    """What has changed since the result was made: file, columns, model, waiting, order, program."""
 
     @property
     def outdated(self) -> bool:
@@ -72,7 +72,7 @@ def state_of(folder: AppFolder, step: str) -> StepState:
 
 def _changes(folder: AppFolder, outcome: Mapping[str, Any]) -> tuple[str, ...]:
     """What has changed since an outcome, as `StepState.changes` names it."""
-    inputs, choices = outcome.get("inputs", {}), outcome.get("choices", {})
+    inputs, choices, result = outcome.get("inputs", {}), outcome.get("choices", {}), outcome.get("result", {})
     now, waiting = folder.choices.get("file"), folder.choices.get("waiting") or ""
     other = {name for name, digest in inputs.items() if digest != folder.digest(name)}
     other |= {name for name in inputs if name.startswith(f"{commands.FILES}/") and name not in (now, waiting)}
@@ -82,6 +82,7 @@ def _changes(folder: AppFolder, outcome: Mapping[str, Any]) -> tuple[str, ...]:
         "columns": commands.SCHEMA in other,
         "waiting": asked_to_wait in other or (outcome.get("work") == "plan" and asked_to_wait != waiting),
         "order": _ordered_otherwise(folder, choices),
+        "program": bool(result.get("people")) and "reasons" not in result and outcome.get("work") == "plan",
     }
     changes = [name for name, is_so in found.items() if is_so]
     if commands.MODEL in inputs:  # what is behind the model is behind this, too
