@@ -1,4 +1,4 @@
-"""What every test in a browser needs: sizes of screens, what is wrong with a page, and a made-up live study that runs."""
+"""For tests in a browser: sizes of screens, what is wrong with a page, and a made-up live study that runs."""
 
 import os
 import re
