@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from pages import PAGES, ROOT, blocks, generated, quoted_commands
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

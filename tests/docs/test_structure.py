@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
 from pages import ROOT, script
 
 structure = script("benchmarks/structure.py")

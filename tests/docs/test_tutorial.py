@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from pages import ROOT, script
 
 QUICK = ("example", "check")

@@ -14,9 +14,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "app"))
 from app_client import SMALL, running_app
-from web.browsing import SIZES, check_page
 
 import peerfront as pf
+from web.browsing import SIZES, check_page
 
 PATIENCE = 300_000  # milliseconds for the longest job on a busy machine
 PHOTO = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489") + b"\0" * 200
