@@ -7,7 +7,6 @@ import pytest
 from django.conf import settings
 from live_client import PASSWORD, LiveStudy, served
 
-from peerfront.web.live.operations.demo import make_demo
 from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Member
@@ -16,22 +15,6 @@ from peerfront.web.live.screens.page_frame import MENU
 
 pytestmark = pytest.mark.usefixtures("one_database")
 NEW = "four words nobody knows"
-SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
-PAGES = {
-    "manager": (
-        "settings",
-        "sites",
-        "users",
-        "users/add",
-        "users/1",
-        "audit",
-        "audit/verify",
-        "back-ups",
-        "import",
-        "password",
-    ),
-    "analyst": ("export",),
-}
 
 
 @pytest.mark.parametrize("width", [1366, 820])
@@ -61,39 +44,6 @@ def _log_in(page, address: str, name: str, password: str = PASSWORD) -> None:
 
 def _menu(page, name: str) -> None:
     page.get_by_role("navigation", name="Main").get_by_role("link", name=name, exact=True).click()
-
-
-def _barriers(page) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{page.url} {each['id']}: {each['nodes'][0]['html']}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_no_page_has_a_barrier_or_is_wider_than_the_screen(chromium, size) -> None:
-    logins = {each.member.name: each.password for each in make_demo()}
-    width, height = SIZES[size]
-    faults: list[str] = []
-    with served() as address:
-        for name, pages in PAGES.items():
-            context = chromium.new_context(viewport={"width": width, "height": height})
-            page = context.new_page()
-            page.on("console", lambda said, told=faults: told.append(said.text) if said.type == "error" else None)
-            _log_in(page, address, name, logins[name])
-            for each in pages:
-                answer = page.goto(f"{address}/{each}/")
-                assert answer.status == 200, each
-                faults += _barriers(page)
-                wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-                if wide > 0:
-                    faults.append(f"{each} is {wide} px too wide at {size}")
-            context.close()
-    assert faults == []
 
 
 def test_from_the_first_link_to_somebody_who_works(chromium) -> None:
