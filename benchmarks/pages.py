@@ -206,7 +206,7 @@ def measure_live(chromium: Browser, folder: Path, people: int, report: Callable[
             context = chromium.new_context()
             page = at_work(context, address, role, passwords[role])
             if role in ("coordinator", "investigator"):
-                _wait_for_the_plan(page, address)
+                wait_for_the_plan(page, address)
             to_open = ["/", *more.get(role, ())]
             seen.discard("/")
             while to_open:
@@ -234,7 +234,7 @@ def _typed_pages(chromium: Browser, address: str, passwords: dict[str, str]) -> 
     return {"interviewer-north": at_the_counter, "cashier": [f"/pay/?typed={each}" for each in waits]}
 
 
-def _wait_for_the_plan(page: Page, address: str) -> None:
+def wait_for_the_plan(page: Page, address: str) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         page.goto(f"{address}/plan/")
