@@ -56,7 +56,7 @@ def test_every_format_is_read_and_who_waits_can_be_planned_for(given, tmp_path, 
 def test_coupons_of_a_week_in_the_folder_carry_the_day_of_its_sheet(given) -> None:
     def open_coupons(seen) -> str:
         rows = [row for section in seen["sections"] for row in section["rows"]]
-        return next(number for name, number in rows if str(name) == "open")
+        return str(next(number for name, number in rows if str(name) == "open"))
 
     before = "id,recruiter,coupons_issued,date\nA,,3,2026-03-02\nB,A,0,2026-03-03\n"
     given(before)

@@ -88,6 +88,11 @@ def test_what_was_stopped_is_started_again_by_one_button(client, planned) -> Non
 def test_every_page_names_the_plan_that_counts(client, planned) -> None:
     for step in ("file", "columns", "fit", "sheet", "forecast", "estimates", "report", "week"):
         assert "Plan port.csv · 2026-03-02 \u2013 2026-06-30 · 2 of 8 coupons" in client.follow(f"/{step}/").words, step
+    outcome = planned.outcome("sheet")
+    without = {name: value for name, value in outcome["choices"].items() if name != "deadline"}
+    result = {**outcome["result"], "outlook": {"until": "in 5 rounds"}}
+    planned.write_outcome("sheet", {**outcome, "choices": without, "result": result})
+    assert "Plan port.csv · 2026-03-02 · in 5 rounds · 2 of 8 coupons" in client.follow("/file/").words
     client.upload("later.csv", LATER.encode())
     assert "2 of 8 coupons to be done again" in client.follow("/file/").words
 

@@ -249,9 +249,14 @@ def current_plan(folder: AppFolder) -> dict[str, Any] | None:
         return {**last["order"], **facts, "left": last["coupons_left"], "coupons": sum(last["planned"].values())}
     if not order:
         return None
-    people = folder.outcome("sheet")["result"].get("people", ())
+    result = folder.outcome("sheet")["result"]
+    people, outlook = result.get("people", ()), result.get("outlook") or {}
     facts = {"page": "sheet", "file": PurePosixPath(order["file"]).name, "day": order.get("date")}
-    facts |= {"left": order.get("budget"), "coupons": sum(row["coupons"] for row in people)}
+    facts |= {
+        "until": outlook.get("until"),
+        "left": order.get("budget"),
+        "coupons": sum(row["coupons"] for row in people),
+    }
     return {**order, **facts, "state": state_of(folder, "sheet")}
 
 
