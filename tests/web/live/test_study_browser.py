@@ -42,6 +42,7 @@ def test_charts_are_read_at_every_width_by_finger_pointer_and_keyboard(chromium,
     with served() as address:
         page = _page(chromium, played, address, size, touch=True)
         page.goto(f"{address}/progress/")
+        page.evaluate("document.querySelectorAll('main details:not(.numbers)').forEach((fold) => (fold.open = true))")
         assert page.evaluate(SMALLEST) >= 11
         charts = page.locator(".chart")
         assert charts.count() == 4
