@@ -210,3 +210,15 @@ def check_accessible(page) -> None:
         assert not serious, f"{name}: {serious}"
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], f"{page.url} on a {name}"
     page.set_viewport_size(SIZES["desktop"])
+
+
+def left_in_english(client: PlainClient, path: str) -> set[str]:
+    """Texts of two words or more that a page says alike in English and in Spanish; not what people typed or type."""
+    said = []
+    for language in ("en", "es"):
+        page = client.get(path, **{"Accept-Language": language}).text
+        page = re.sub(r"(?s)<(script|pre|code|bdi|option|textarea)\b.*?</\1>", " ", page)
+        texts = [html.unescape(text).strip() for text in re.split(r"<[^>]*>", page)]
+        said.append({text for text in texts if re.search("[a-z]{3,} [a-z]{2,}", text)})
+        assert said[-1], path
+    return set.intersection(*said)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import openpyxl
 import pandas as pd
 import pytest
-from app_client import SIZES, SMALL, check_accessible, contents, run_commands, running_app
+from app_client import SIZES, SMALL, check_accessible, contents, left_in_english, run_commands, running_app
 
 import peerfront as pf
 from peerfront.web.app.app_folder import read_data
@@ -414,3 +414,8 @@ def test_the_back_button_and_a_new_file(page, app, study) -> None:
     open_step(page, app, "fit")
     assert "To be done again" in page.inner_text("main")
     assert (app.folder / "model" / "manifest.json").exists(), "and nothing is lost"
+
+
+def test_nothing_is_left_in_english(app) -> None:
+    for step in ("file", "columns", "fit", "sheet", "forecast", "estimates", "report", "week"):
+        assert left_in_english(app.client(), f"/{step}/") == set(), step
