@@ -94,7 +94,8 @@ def at_work(context: BrowserContext, address: str, name: str, password: str) -> 
 def import_people(folder: Path, people: int) -> None:
     """Import a made-up study of so many people into a live study."""
     file = folder.parent / "many.csv"
-    pf.demo_study(people=people).study.to_csv(file, index=False)
+    others = pf.demo_study(people=people).study.assign(id=lambda table: "Q" + table["id"])  # not those of the demo
+    others.to_csv(file, index=False)
     command = [sys.executable, "-m", "peerfront", "live", "import", str(folder), str(file), "--site", "north"]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
 

@@ -60,8 +60,12 @@ def draw_live(chromium: Browser, folder: Path) -> None:
         page.emulate_media(color_scheme="light")
         draw(page, "/", "live-home", TABLET)
         page.goto("/people/?show=waiting")
-        person = re.findall(r'href="/people/([^"/]+)/"', page.content())[0]
-        draw(page, f"/people/{person}/hand-out/", "live-hand-out", TABLET)
+        people = re.findall(r'href="/people/([^"/]+)/"', page.content())
+        context.close()
+        context = chromium.new_context(base_url=address)
+        page = at_work(context, address, "interviewer-north", passwords["interviewer-north"])
+        addresses = [f"/people/{person}/hand-out/" for person in people]
+        draw(page, next(each for each in addresses if context.request.get(each).ok), "live-hand-out", TABLET)
         context.close()
 
 
