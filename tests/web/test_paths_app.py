@@ -145,7 +145,8 @@ def test_from_a_messy_workbook_to_next_week(page, app) -> None:
     page.goto("/week/")
     check_page(page)
     press(page, "^Make this week's plan")
-    finished(page, "heading", "Weeks so far")
+    page.get_by_text(re.compile("^Week 1,")).first.wait_for(timeout=PATIENCE)
+    check_page(page)
     sheet = pd.read_csv(next(app.folder.glob("week-01_*/sheet.csv")))
     later = table.copy()
     given = sheet[sheet["coupons"] > 0]["person"].iloc[0]
@@ -153,7 +154,8 @@ def test_from_a_messy_workbook_to_next_week(page, app) -> None:
     give(page, "harbour week 2.xlsx", workbook(later))
     fill(page, date="2024-02-11")
     press(page, "^Make this week's plan")
-    finished(page, "heading", "Since last week")
+    page.get_by_text(re.compile("^Week 2,")).first.wait_for(timeout=PATIENCE)
+    check_page(page)
     assert (next(app.folder.glob("week-02_*")) / "sheet.csv").exists()
     go_back_and_forth(page)
 
