@@ -328,6 +328,9 @@ def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
     people = a_frontier(23)
     settings = ReportSettings(episodes=10, with_ids=with_ids)
     page = re.sub(r"data:image/[^\"]+", "", page_of(a_fit(), study, schema, PlanOrder(12), people, settings))
+    numbers = r'<details class="numbers">.*?aria-label="([^"]*)">(<table.*?</table>).*?</details>'
+    charts = {title: _cells(table) for title, table in re.findall(numbers, page, re.DOTALL)}
+    page = re.sub(numbers, "", page, flags=re.DOTALL)
     tables = [_cells(table) for table in re.findall(r"<table.*?</table>", page, re.DOTALL)]
     summary = summarise(study)
     counts = publish_study(study, summary)
@@ -353,6 +356,12 @@ def test_the_page_tells_these_tables_and_no_other(with_ids: bool) -> None:
     homophily = published_homophily(homophily_table(study, schema))
     assert [row[1] for row in by_name["homophily"][1:]] == [str(pairs) for pairs in homophily["pairs"]]
     assert not re.search(r"\d+ trees", page)
+    spends = ["Recruits expected in all, by coupons given out this round"] if with_ids else []
+    of_nobody = ["People who have taken part", "Recruits by round", "People who can be reached", *spends]
+    rounded = ["People by wave", "Recruits by week (at its last day)"]
+    assert charts.keys() == {*of_nobody, *rounded, "Recruits per coupon", "Do people recruit their like?"}
+    assert all(int(row[1]) % 5 == 0 for title in rounded for row in charts[title][1:])
+    assert bool(charts["Recruits per coupon"][1][4]) == with_ids, "few coupons of seeds, so their share is not told"
 
 
 def _cells(table: str) -> list[list[str]]:
