@@ -52,14 +52,15 @@ def test_charts_are_read_at_every_width_by_finger_pointer_and_keyboard(chromium,
             words = value.locator("text").first
             assert words.is_hidden()
             value.locator("rect").tap()
+            page.wait_for_function("value => value === document.activeElement", arg=value.element_handle())
             assert words.is_visible()
             assert said.startswith(words.text_content())
             box, plot = words.bounding_box(), chart.bounding_box()
             assert box["x"] >= plot["x"]
             assert box["x"] + box["width"] <= plot["x"] + plot["width"]
             page.keyboard.press("Tab")
-            assert words.is_hidden()
-            assert chart.locator(".value").nth(2).locator("text").first.is_visible()
+            words.wait_for(state="hidden")
+            chart.locator(".value").nth(2).locator("text").first.wait_for()
             chart.locator("summary").click()
             assert said.split(": ")[0] in chart.locator("table").inner_text()
         assert faults_of(page) == []
