@@ -53,23 +53,23 @@ def test_after_a_new_file_the_sheet_is_marked_and_old_people_are_not_shown(clien
     page = client.follow("/sheet/")
     assert "OLDPERSON" in page.words
     assert "to be done again" not in marks(page)
-    client.upload("later.csv", LATER.encode())
+    client.upload("another-week.csv", LATER.encode())
     page = client.follow("/sheet/")
     assert "OLDPERSON" not in page.words
     assert "Made from port.csv on 2 March 2026" in page.words
-    assert "The file is now later.csv." in page.words
+    assert "The file is now another-week.csv." in page.words
     assert marks(page).count("to be done again") == 3, "fit, sheet and forecast"
     assert "Do it again" in page.words
     assert "OLDPERSON" in client.follow("/sheet/?old=yes").words, "who asks for it can see it"
 
 
 def test_one_button_does_again_all_that_it_rests_on(client, planned) -> None:
-    client.upload("later.csv", LATER.encode())
+    client.upload("another-week.csv", LATER.encode())
     assert client.post("/again/sheet/", {}).headers["location"] == "/sheet/"
     page = client.done("/sheet/")
     assert "The fit did not work" in page.words, "five people are too few"
     assert "at least" in client.follow("/fit/").words
-    assert planned.outcome("fit")["tried"]["choices"] == {"file": "files/later.csv", "budget": 8, "rounds": 2}
+    assert planned.outcome("fit")["tried"]["choices"] == {"file": "files/another-week.csv", "budget": 8, "rounds": 2}
     assert client.post("/again/fit/", {}).status == 302
     client.done("/fit/")
     assert client.post("/again/nothing/", {}).status == 404
@@ -93,7 +93,7 @@ def test_every_page_names_the_plan_that_counts(client, planned) -> None:
     result = {**outcome["result"], "outlook": {"until": "in 5 rounds"}}
     planned.write_outcome("sheet", {**outcome, "choices": without, "result": result})
     assert "Plan port.csv · 2026-03-02 · in 5 rounds · 2 of 8 coupons" in client.follow("/file/").words
-    client.upload("later.csv", LATER.encode())
+    client.upload("another-week.csv", LATER.encode())
     assert "2 of 8 coupons to be done again" in client.follow("/file/").words
 
 
@@ -116,7 +116,7 @@ def test_an_error_of_an_earlier_file_is_gone_with_it(client, planned) -> None:
     tried = {"work": "fit", "choices": {"file": file}, "inputs": planned.digests((file, "schema.toml")), "file": file}
     planned.write_outcome("fit", planned.outcome("fit") | {"error": Message("work.out_of_memory"), "tried": tried})
     assert "That did not work" in client.follow("/fit/").words
-    client.upload("later.csv", LATER.encode())
+    client.upload("another-week.csv", LATER.encode())
     assert "That did not work" not in client.follow("/fit/").words
 
 
@@ -142,7 +142,7 @@ def test_no_page_names_options_checksums_or_settings_of_files(client, planned) -
     """But the page with the commands does."""
     client.upload("warned.csv", (STUDY + "5,ZZ,F1,F2,m\n4,B2,E1,E2,f\n").encode())
     pages = [client.follow(f"/{step}/") for step in ("file", "columns", "week")]
-    client.upload("later.csv", LATER.encode())
+    client.upload("another-week.csv", LATER.encode())
     pages += [
         client.follow(f"/{step}/?old=yes") for step in ("file", "columns", "fit", "sheet", "forecast", "estimates")
     ]
