@@ -104,6 +104,19 @@ def test_doubts_about_the_file_are_named_after_it(client) -> None:
     assert "Doubtful in the file" not in client.follow("/file/").words, "they are listed there"
 
 
+def test_a_photo_in_place_of_the_file_is_taken_back_by_one_button(app, client, planned) -> None:
+    good = choices(app)["file"]
+    assert "Back to" not in client.follow("/file/").words
+    client.upload("IMG_0412.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0")
+    page = client.upload("IMG_0413.jpg", b"\xff\xd8\xff\xe1\0\x10JFIF\0")
+    assert "IMG_0413.jpg is a photo" in page.words
+    assert "Back to port.csv" in page.words, "the last file that could be read"
+    client.post("/file/again/", {"before": ""})
+    assert "People: 4." in client.done("/file/").words
+    assert choices(app)["file"] == good
+    assert "to be done again" not in marks(client.follow("/sheet/"))
+
+
 def test_other_columns_are_for_the_model_and_all_that_is_made_with_it(planned) -> None:
     (planned.path / "schema.toml").write_text("other")
     assert state_of(planned, "fit").changes == ("columns",)

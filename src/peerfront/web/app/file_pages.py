@@ -39,6 +39,7 @@ ROLES = {
 }
 """Parts of a study that one column holds, in the order in which they matter."""
 _RARELY = (*(f"role_{role}" for role in list(ROLES)[6:]), "still_open", "missing", "read_anyway")
+_OF_A_FILE = ("file", "reading", "ticks", "columns")  # the choices about one file
 _FEW_FIELDS = 15  # that may be ticked and are shown, those that are ticked first; the others are folded
 _MANY_COLUMNS = 40  # in lists without examples, which would make the page large
 _LONGEST_NAME, _LONGEST_VALUE = 40, 14  # characters of a column's name, and of each of its values, in a list
@@ -68,6 +69,7 @@ def file(request: HttpRequest) -> HttpResponse:
         return start(request, read_order("file"))
     contents, context = folder.contents, step_context(request, "file", form)
     failed = bool(contents.get("error") or context["outcome"].get("error"))
+    before = folder.choices.get("before", {}).get("file", "") if failed else ""
     context |= {
         "contents": contents,
         "ways_out": _ways_out(contents),
@@ -75,6 +77,7 @@ def file(request: HttpRequest) -> HttpResponse:
         "chosen": folder.choices.get("file"),
         "next_file": PurePosixPath(folder.choices.get("next_file", "")).name,
         "original": PurePosixPath(folder.choices.get("original", {}).get("file", "")).name,
+        "before": PurePosixPath(before).name if before != folder.choices.get("file") else "",
         "half_read": "file" in folder.choices and not context["state"].done and not failed,
     }
     return render(request, "app/file.html", context)
@@ -82,21 +85,27 @@ def file(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def read_again(request: HttpRequest) -> HttpResponse:
-    """Read the file again, or one that was kept while other work ran, or the original of a mended copy."""
+    """Read the file again; or one that was kept while other work ran, the original of a mended copy, the one before."""
     folder = app_folder()
     kept, original = str(folder.choices.get("next_file", "")), folder.choices.get("original", {})
+    before = folder.choices.get("before", {})
     if "file" not in folder.choices or is_busy(request):
         return redirect("file")
     if "kept" in request.POST and kept:
         _take(kept)
     elif "original" in request.POST and original:
         _take(original["file"], reading=original["reading"])
+    elif "before" in request.POST and before:
+        _take(before["file"], **{name: before[name] for name in _OF_A_FILE[1:] if name in before})
     return start(request, read_order("file"))
 
 
 def _take(name: str, **choices: Any) -> None:
-    """Make a file the study's file from now on."""
-    app_folder().choose(file=name, left=[], next_file="", original={}, **choices)
+    """Make a file the study's file from now on; the last one that could be read is remembered."""
+    folder = app_folder()
+    kept, is_read = folder.choices, state_of(folder, "file").done
+    before = {each: kept[each] for each in _OF_A_FILE if each in kept} if is_read else kept.get("before", {})
+    folder.choose(file=name, left=[], next_file="", original={}, before=before, **choices)
 
 
 @require_POST
@@ -160,8 +169,7 @@ def _is_being_read(name: str) -> bool:
 def read_order(step: str, *, example: bool = False) -> Order:
     """The order to read the file for the pages, and to write what `peerfront check` writes."""
     kept = app_folder().choices
-    names = ("file", "reading", "ticks", "columns")
-    choices: dict[str, Any] = {"example": example, **{name: kept[name] for name in names if name in kept}}
+    choices: dict[str, Any] = {"example": example, **{name: kept[name] for name in _OF_A_FILE if name in kept}}
     return Order(step, "read", choices, (str(kept["file"]),))
 
 
