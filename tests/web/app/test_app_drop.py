@@ -64,6 +64,26 @@ def test_a_file_is_dropped_anywhere_also_while_work_runs(app, page) -> None:
     page.get_by_text("People: 5.").wait_for()
 
 
+def test_steps_and_columns_are_whole_on_a_tablet_and_on_paper(app, page) -> None:
+    drop(page, "study.csv", pf.demo_study(people=60).study.to_csv(index=False))
+    page.get_by_role("link", name="Next: columns").wait_for()
+    page.set_viewport_size(SIZES["tablet"])
+    page.get_by_label("Language").select_option("es")
+    page.get_by_role("button", name="Change").click()
+    page.get_by_role("link", name="Próxima semana").wait_for()
+    right = page.get_by_role("link", name="Próxima semana").bounding_box()
+    assert right["x"] + right["width"] <= SIZES["tablet"]["width"], "all steps are in sight"
+    for width in (SIZES["tablet"]["width"], 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{app.address}/columns/")
+        heights = [name.bounding_box()["height"] for name in page.locator("td .choice bdi").all()]
+        assert len(heights) > 3
+        assert max(heights) < 30, "no name is broken into letters"
+    page.emulate_media(media="print")
+    page.goto(f"{app.address}/file/")
+    assert not [fold for fold in page.locator("main :is(summary, .drop)").all() if fold.is_visible()], "nothing to open"
+
+
 def test_the_whole_area_opens_the_list_of_files(page) -> None:
     with page.expect_file_chooser() as chooser:
         page.get_by_text("Drop the file here").click()
