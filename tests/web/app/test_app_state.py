@@ -1,11 +1,13 @@
 """What is out of date says so, is not shown as if it were new, and is done again by one button."""
 
 import re
+import shutil
 
 import pytest
 from app_client import STUDY, choices
 
 from peerfront.foundation.messages import Message
+from peerfront.study.study_folder import StudyFolder
 from peerfront.web.app.app_folder import AppFolder
 from peerfront.web.app.study_steps import state_of
 
@@ -95,6 +97,32 @@ def test_every_page_names_the_plan_that_counts(client, planned) -> None:
     assert "Plan port.csv · 2026-03-02 · in 5 rounds · 2 of 8 coupons" in client.follow("/file/").words
     client.upload("another-week.csv", LATER.encode())
     assert "2 of 8 coupons to be done again" in client.follow("/file/").words
+
+
+@pytest.fixture
+def week(planned):
+    """The same sheet, handed out as the first week of the log."""
+    study = StudyFolder(planned.path)
+    day, folder = "2026-03-02", "week-01_2026-03-02"
+    facts = {"number": 1, "day": day, "study": "port", "file": "port.csv", "digest": "1", "people": 4}
+    facts |= {"coupons_left": 8, "order": {"budget": 8, "deadline": "2026-06-30", "target": None}}
+    facts |= {"model": "m", "model_folder": f"{folder}/model", "refitted": True}
+    facts |= {"fitted": {"day": day, "holders": 1, "recruits": 3, "chosen_at": 1}}
+    decided = [{"person": "OLDPERSON", "planned": 2, "probability": 1.0}]
+    study.add_week(folder, {"people.csv": b"person\n"}, facts, decided, [])
+    yield
+    shutil.rmtree(planned.path / folder)
+    (planned.path / "log.jsonl").unlink()
+
+
+def test_a_sheet_with_another_horizon_than_the_week_that_counts_is_a_trial(client, planned, week) -> None:
+    assert "A trial" not in client.follow("/sheet/").words, "the same plan"
+    outcome = planned.outcome("sheet")
+    outcome["choices"].pop("deadline")
+    planned.write_outcome("sheet", outcome)
+    page = client.follow("/sheet/").words
+    assert "Plan port.csv · 2026-03-02 \u2013 2026-06-30" in page
+    assert "A trial: what counts is the sheet of week 1 (2026-03-02)" in page
 
 
 def test_doubts_about_the_file_are_named_after_it(client) -> None:

@@ -101,10 +101,15 @@ def sheet(request: HttpRequest) -> HttpResponse:
 
 
 def trial() -> dict[str, Any] | None:
-    """The last week of the log, if it handed out another sheet: then the one of this page is a trial."""
-    people = app_folder().outcome("sheet").get("result", {}).get("people", ())
-    shown, weeks = {str(row["person"]): row["coupons"] for row in people}, weeks_of(app_folder())[0]
-    return weeks[-1] if weeks and shown and weeks[-1]["planned"] != shown else None
+    """The last week of the log, if it was planned otherwise than this page's sheet, which then is a trial."""
+    folder = app_folder()
+    people, weeks = folder.outcome("sheet").get("result", {}).get("people", ()), weeks_of(folder)[0]
+    if not people or not weeks:
+        return None
+    last, order = weeks[-1], current_order(folder)
+    given = {str(row["person"]): row["coupons"] for row in people}
+    asked = [(each.get("deadline"), each.get("target")) for each in (order, last["order"])]
+    return None if (given, order.get("date")) == (last["planned"], last["day"]) and asked[0] == asked[1] else last
 
 
 def least_of(order: Mapping[str, Any], outlook: Mapping[str, Any] | None) -> dict[str, Any]:
