@@ -92,7 +92,7 @@ def test_the_whole_area_opens_the_list_of_files(page) -> None:
 
 
 def test_a_file_is_chosen_by_keys_alone(page) -> None:
-    """One list of files in a page of its own: a browser opens no second one for a field before it has closed the first."""
+    """In a page of its own: a browser opens no second list of files for a field before it has closed the first."""
     page.locator(".drop input").focus()
     with page.expect_file_chooser() as chooser:
         page.keyboard.press("Space")
