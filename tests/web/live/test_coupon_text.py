@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from accessible import grave_findings
@@ -9,6 +10,7 @@ from django.conf import settings as django_settings
 from field_study import FIELD_SETTINGS, FieldStudy, form_with, words_of
 from live_client import served
 
+from peerfront.web.live.operations import demo
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -17,7 +19,7 @@ from peerfront.web.live.rules.deciding import Refused
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import ChangeSettings
 from peerfront.web.live.rules.study_settings import COUPON_LENGTHS, CouponText
-from peerfront.web.live.screens.coupon_text import fit_of, height_of, lines_of
+from peerfront.web.live.screens.coupon_text import PAPERS, fit_of, height_of, lines_of
 
 PAGE = "/settings/coupons/"
 USUAL = {
@@ -182,3 +184,9 @@ def test_how_many_fit_on_a_page() -> None:
     assert fit_of(70, "a4").on_page == 6
     assert fit_of(60, "letter").on_page == 8
     assert (fit_of(96, "label").too_long, fit_of(99.2, "label").too_long) == (0, 4)
+
+
+def test_the_coupons_of_the_made_up_study_fit_every_paper() -> None:
+    for site, layout in product(demo.SITES.values(), PAPERS):
+        height = height_of(demo.SETTINGS.coupon_texts[0], demo.SETTINGS.name, site, layout)
+        assert fit_of(height, layout).too_long == 0, (site, layout)

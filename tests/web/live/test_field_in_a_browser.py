@@ -206,6 +206,13 @@ def test_the_first_question_has_the_focus_and_errors_lead_to_their_fields(chromi
         assert page.evaluate(f"{focused}.id") == "id_question_age"
         described = page.evaluate(f"{focused}.getAttribute('aria-describedby')")
         assert page.locator(f"#{described}").inner_text() == "Not answered yet."
+        page.set_viewport_size(PHONE)  # its header has two rows
+        page.goto(f"/enrol/?code={code}")
+        page.get_by_role("button", name="Enrol", exact=True).click()
+        page.get_by_role("link", name="Where do you live?").click()
+        assert page.evaluate(f"{focused}.id") == "id_question_area_0"
+        header, question = page.locator("header.top"), page.locator("legend").first
+        assert question.bounding_box()["y"] >= header.bounding_box()["y"] + header.bounding_box()["height"]
 
 
 @pytest.mark.usefixtures("one_database")

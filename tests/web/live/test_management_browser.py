@@ -30,6 +30,10 @@ def test_the_menu_of_all_roles_fits_in_one_row_in_every_language(chromium, width
             assert bar["height"] < 70
             ends = menu["x"] + menu["width"] <= who["x"] or who["x"] + who["width"] <= menu["x"]
             assert ends, f"menu and account overlap ({language})"
+            page.locator(".brand span").evaluate("name => name.textContent = 'The study of the harbour'")
+            row = page.locator("nav > ul")
+            cut_off = row.evaluate("each => each.scrollWidth - each.clientWidth")
+            assert cut_off <= 1, f"a link is cut off by {cut_off} px ({language})"
             page.locator("nav summary").click()
             assert page.locator("nav a:visible").count() == len(MENU), "each page once"
             assert page.locator("nav a[aria-current]:visible").count() == 1

@@ -68,9 +68,9 @@ SETTINGS = Settings(
             text="An interview of 40 minutes about your health. No names: nobody learns what you said.",
             reward="EUR 20 for your time",
             address="12 Harbour Street, second floor",
-            hours="Monday to Friday, 9 to 17",
+            hours="Weekdays, 9 to 17",
             telephone="555-0199",
-            below="Bring this coupon. It is for one person, and nobody has to take part.",
+            below="Bring this coupon. Nobody has to take part.",
         ),
     ),
     questions=tuple(

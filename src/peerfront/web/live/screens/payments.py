@@ -238,6 +238,8 @@ def _page(
         context |= refusal_words(refusal) | (receipt_after(refusal, coupon.code, kind) if coupon else {})
     if coupon is not None:
         context |= _of_coupon(request, study, coupon)
+        if refused is not None and refused[0] is PaymentKind.INTERVIEW:
+            context["told"] = None  # the same reason stands above
     elif typed:
         context |= _person_or_refusal(request, study, typed)
     return render(request, "screens/pay.html", context)
