@@ -33,6 +33,7 @@ from peerfront.web.live.operations.staff import (
     user_of_link,
     write_member,
 )
+from peerfront.web.live.operations.tries import OF_PRESENT_PASSWORD, TooMany, Tries
 from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
@@ -285,6 +286,21 @@ class Password(PasswordChangeView):
     template_name = "screens/management/password.html"
     success_url = reverse_lazy("home")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change it, unless the present password was guessed too often."""
+        self.tries = Tries([(OF_PRESENT_PASSWORD, request.user.get_username())])
+        try:
+            return super().post(request, *args, **kwargs)
+        except TooMany:
+            self.tries.succeeded()  # no password was tried
+            raise
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        if "old_password" not in form.errors:
+            self.tries.succeeded()
+        return super().form_invalid(form)
+
     def form_valid(self, form: Any) -> HttpResponse:
+        self.tries.succeeded()
         messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
         return super().form_valid(form)
