@@ -16,6 +16,7 @@ from live_client import PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import tries
 from peerfront.web.live.operations.serving import Server, listen
+from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.operations.tries import HASHES_AT_ONCE, HASHES_WAITING, About, Limit, TooMany, in_turn
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code
@@ -57,6 +58,23 @@ def test_a_name_guessed_from_many_addresses_is_refused_but_in_its_own_browser() 
     del own.cookies["peerfront_session"]
     guessed = [_log_in(own, name, WRONG).status_code for _ in range(6)]
     assert guessed == [200] * 5 + [429], "there it is limited, too"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_names_and_addresses_that_are_all_different_are_limited_together() -> None:
+    study = LiveStudy()
+    name = study.user(Role.INTERVIEWER, "north").username
+    link = new_link(study.user(Role.CASHIER, "north"), "http://testserver").address
+    own, new = Client(), Client()
+    assert _log_in(own, name, PASSWORD).status_code == 302
+    del own.cookies["peerfront_session"]
+    said = [_log_in(Client(), f"invented{n}", WRONG, f"198.51.100.{n}").status_code for n in range(45)]
+    assert said == [200] * 40 + [429] * 5
+    assert _log_in(own, name, PASSWORD).status_code == 302
+    words = "four or five words together"
+    assert new.post(link, {"new_password1": words, "new_password2": words})["Location"] == "/"
+    del new.cookies["peerfront_session"]
+    assert _log_in(new, "cashier-north", words).status_code == 302, "the browser of a one-time link is known"
 
 
 @pytest.mark.usefixtures("one_database")

@@ -85,13 +85,15 @@ OF_ADDRESS = Limit(About.LOGINS, 20, every=30)
 """Whatever the names; a clinic's tablets may share an address."""
 OF_NAME = Limit(About.LOGINS, 10, every=90)
 """From whatever addresses."""
+OF_ALL = Limit(About.LOGINS, 40, every=2)
+"""Whoever tries in a browser in which this user has not logged in before: many addresses together."""
 OF_OWN_BROWSER = Limit(About.LOGINS, 5, every=180)
 """Of a name in a browser in which this user has logged in before: guesses of others do not lock them out there."""
 OF_PRESENT_PASSWORD = Limit(About.PRESENT_PASSWORD, 5, every=180)
 """Of somebody who is logged in and changes the password."""
 OF_CODES = Limit(About.CODES, 20, every=10)
 """Codes of coupons that are not in the study, shown by one user."""
-LIMITS = (OF_ADDRESS, OF_NAME, OF_OWN_BROWSER, OF_PRESENT_PASSWORD, OF_CODES)
+LIMITS = (OF_ADDRESS, OF_NAME, OF_ALL, OF_OWN_BROWSER, OF_PRESENT_PASSWORD, OF_CODES)
 
 
 class Tries:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.operations.tries import (
     OF_ADDRESS,
+    OF_ALL,
     OF_NAME,
     OF_OWN_BROWSER,
     About,
@@ -116,7 +117,7 @@ class Login(LoginView):
         name = request.POST.get("username", "").strip().casefold()
         limits = [(OF_OWN_BROWSER, name)]
         if not is_own_browser(request):
-            limits = [(OF_ADDRESS, address_of(request)), (OF_NAME, name)]
+            limits = [(OF_ADDRESS, address_of(request)), (OF_NAME, name), (OF_ALL, "")]
         try:
             tries = Tries(limits)
         except TooMany as many:
@@ -140,17 +141,22 @@ class Login(LoginView):
         if entries is not None:
             # Tablets are shared: what one person typed is not recorded in another's name without a click.
             response = send_again(self.request, entries, at_once=_users_before(self.request)[:1] == [who])
-        users = list(dict.fromkeys([who, *_users_before(self.request)]))[:_MOST_USERS]
-        response.set_signed_cookie(
-            _LAST,
-            ".".join(users),
-            salt=_LAST,
-            max_age=_REMEMBERED,
-            httponly=True,
-            samesite="Lax",
-            secure=settings.SESSION_COOKIE_SECURE,
-        )
-        return response
+        return remember_user(self.request, response, who)
+
+
+def remember_user(request: HttpRequest, response: HttpResponse, who: str) -> HttpResponse:
+    """Remember in the browser that a user has logged in in it."""
+    users = list(dict.fromkeys([who, *_users_before(request)]))[:_MOST_USERS]
+    response.set_signed_cookie(
+        _LAST,
+        ".".join(users),
+        salt=_LAST,
+        max_age=_REMEMBERED,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+    return response
 
 
 def too_many_logins(request: HttpRequest, many: TooMany) -> HttpResponse:

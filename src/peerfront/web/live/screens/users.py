@@ -40,6 +40,7 @@ from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member, Role, roles_from
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request
+from peerfront.web.live.screens.logins import remember_user
 from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, may_open
 
@@ -265,7 +266,7 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
             login(request, user, backend=_BACKEND)
             done = gettext("Your password is set. Next time, log in with your name and this password.")
             messages.success(request, done)
-            return redirect("home")
+            return remember_user(request, redirect("home"), str(user.pk))
     context = {"form": form, "user_name": user.username, "named": chooses_name}
     return render(request, "screens/management/first_login.html", context)
 
