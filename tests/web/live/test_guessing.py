@@ -1,4 +1,4 @@
-"""Guesses of passwords and codes are slowed down: by address, by name, by user; and few passwords are hashed at once."""
+"""Guesses of passwords and codes are slowed down: by address, by name, by user; and few hashes run at once."""
 
 import http.client
 import threading

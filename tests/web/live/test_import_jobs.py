@@ -1,4 +1,4 @@
-"""Large files are imported in a process of its own, with limits: all of a file or nothing, whatever ends the process."""
+"""Large files are imported in a process of their own, with limits: all of a file or nothing, whatever ends it."""
 
 import os
 import re

@@ -64,7 +64,8 @@ TEMPLATES = templates(
 )
 ROOT_URLCONF = "peerfront.web.live.screens.urls"
 
-# Logins: argon2, at most five wrong passwords (`operations.tries` has more limits), sessions that end after a shift or half an hour without work.
+# Logins: argon2, at most five wrong passwords (`operations.tries` has more limits), sessions that end after a shift or
+# half an hour without work.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "peerfront.web.live.screens.staff_requests.StaffBackend",

@@ -16,7 +16,7 @@ from typing import Any
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import write_bytes, write_text
-from peerfront.foundation.messages import Message, note
+from peerfront.foundation.messages import Message
 from peerfront.web.live.operations.staff import accepted
 from peerfront.web.live.operations.study_files import FromFile, file_for_study, import_study
 from peerfront.web.live.planning import planning_jobs as jobs

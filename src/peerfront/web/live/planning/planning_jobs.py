@@ -132,9 +132,7 @@ def start_import(asked_by: str, module: str, put_files: Callable[[Path], None]) 
         settle()
         if under_way(JobKind.IMPORT) is not None:
             raise PlanningBusy("live_import.busy")
-        job = PlanningJob.objects.create(
-            kind=JobKind.IMPORT, asked_by=asked_by, asked_at=timezone.now(), state=WAITING
-        )
+        job = PlanningJob.objects.create(kind=JobKind.IMPORT, asked_by=asked_by, asked_at=timezone.now(), state=WAITING)
     folder = job_files(job.pk)
     try:
         folder.mkdir(parents=True, mode=0o700)

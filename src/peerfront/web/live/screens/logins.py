@@ -86,7 +86,7 @@ _REMEMBERED = 90 * 24 * 3600  # seconds
 
 def _users_before(request: HttpRequest) -> list[str]:
     """The keys of users who have logged in in this browser, the last one first."""
-    text = request.get_signed_cookie(_LAST, default="", salt=_LAST, max_age=_REMEMBERED)
+    text = request.get_signed_cookie(_LAST, default="", salt=_LAST, max_age=_REMEMBERED) or ""
     return [key for key in text.split(".") if key]
 
 
