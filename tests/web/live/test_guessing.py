@@ -30,6 +30,14 @@ def _log_in(client: Client, name: str, password: str, address: str = "192.0.2.7"
     return client.post("/login/", {"username": name, "password": password}, REMOTE_ADDR=address)
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch) -> list[float]:
+    """The clock of the limits, which stands still unless a test moves it."""
+    now = [1000.0]
+    monkeypatch.setattr(tries, "monotonic", lambda: now[0])
+    return now
+
+
 @pytest.mark.usefixtures("one_database")
 def test_invented_names_from_one_address_are_refused_without_a_hash_or_a_row() -> None:
     name = LiveStudy().user(Role.INTERVIEWER, "north").username
@@ -38,7 +46,7 @@ def test_invented_names_from_one_address_are_refused_without_a_hash_or_a_row() -
     del own.cookies["peerfront_session"]
     said = [_log_in(Client(), f"invented{n}", WRONG) for n in range(30)]
     assert [each.status_code for each in said] == [200] * 20 + [429] * 10
-    assert 20 < int(said[-1]["Retry-After"]) <= 30
+    assert said[-1]["Retry-After"] == "30"
     assert "Wait" in words_of(said[-1])
     assert AccessAttempt.objects.count() == 20, "what is refused is not written down"
     assert _log_in(Client(), name, PASSWORD).status_code == 429, "the address is refused, whatever the name"
@@ -95,9 +103,7 @@ def test_what_was_typed_is_not_lost_by_waiting() -> None:
     assert form_with(done, "typed")["typed"] == "K7"
 
 
-def test_a_limit_lets_one_more_try_through_from_time_to_time(monkeypatch) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(tries.time, "monotonic", lambda: now[0])
+def test_a_limit_lets_one_more_try_through_from_time_to_time(clock) -> None:
     limit = Limit(About.CODES, 3, every=10)
     for _ in range(3):
         limit.check("a")
@@ -106,7 +112,7 @@ def test_a_limit_lets_one_more_try_through_from_time_to_time(monkeypatch) -> Non
         limit.check("a")
     assert (many.value.seconds, many.value.status) == (10, 429)
     limit.check("b")
-    now[0] += 10.1
+    clock[0] += 10.1
     limit.check("a")
     limit.count("a")
     with pytest.raises(TooMany):
@@ -276,7 +282,7 @@ def test_unknown_codes_are_slowed_down_after_twenty(role, path, page) -> None:
     assert show(client, new_code(prefix)).status_code == 200
     waits = show(client, new_code(prefix))
     assert waits.status_code == 429
-    assert 0 < int(waits["Retry-After"]) <= 10
+    assert waits["Retry-After"] == "10"
     assert "Many codes were not those of a coupon" in words_of(waits)
     assert show(client, code).status_code == 429, "who guesses does not learn which code is right"
     assert show(other, code).status_code in (200, 302), "others go on"

@@ -7,11 +7,11 @@ from one address in the database. All limits only slow down: nobody has to be le
 import ipaddress
 import math
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
+from time import monotonic
 from typing import TypeVar
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -60,13 +60,13 @@ class Limit:
         """Raise `TooMany` if there is no try left at the moment."""
         with self._lock:
             full_at = self._full_at.get(key[:LONGEST_KEY], 0.0)
-        wait = full_at - time.monotonic() - (self.at_once - 1) * self.every
+        wait = full_at - monotonic() - (self.at_once - 1) * self.every
         if wait > 0:
             raise TooMany(self.about, wait)
 
     def count(self, key: str, tries: int = 1) -> None:
         """Count a try; -1 takes one back."""
-        key, now = key[:LONGEST_KEY], time.monotonic()
+        key, now = key[:LONGEST_KEY], monotonic()
         with self._lock:
             full_at = max(self._full_at.pop(key, 0.0), now) + tries * self.every
             if full_at > now:

@@ -149,8 +149,11 @@ def start_or_fail(job: PlanningJob, module: str) -> None:
     try:
         start_worker(job, module)
     except OSError as problem:
-        topic = "live_import" if job.kind == JobKind.IMPORT else "live_planning"
-        fail(job.pk, note(f"{topic}.cannot_start", problem=str(problem)))
+        is_import = job.kind == JobKind.IMPORT
+        fail(
+            job.pk,
+            note("live_import.cannot_start" if is_import else "live_planning.cannot_start", problem=str(problem)),
+        )
 
 
 def under_way(kind: JobKind = JobKind.PLAN) -> PlanningJob | None:
