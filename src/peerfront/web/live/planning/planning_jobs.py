@@ -149,11 +149,8 @@ def start_or_fail(job: PlanningJob, module: str) -> None:
     try:
         start_worker(job, module)
     except OSError as problem:
-        is_import = job.kind == JobKind.IMPORT
-        fail(
-            job.pk,
-            note("live_import.cannot_start" if is_import else "live_planning.cannot_start", problem=str(problem)),
-        )
+        code = "live_import.cannot_start" if job.kind == JobKind.IMPORT else "live_planning.cannot_start"
+        fail(job.pk, note(code, problem=str(problem)))
 
 
 def under_way(kind: JobKind = JobKind.PLAN) -> PlanningJob | None:
