@@ -77,9 +77,12 @@ class _Forms(HTMLParser):
 class Browserless:
     """One person with cookies."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, from_address: str = "") -> None:
+        """`from_address` is where somebody behind a proxy with HTTPS comes from; empty without a proxy."""
         parts = urlsplit(address)
         self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
+        self.scheme = "https" if from_address else "http"
+        self.proxied = {"X-Forwarded-For": from_address, "X-Forwarded-Proto": "https"} if from_address else {}
         self.cookies: dict[str, str] = {}
         self._connection: http.client.HTTPConnection | None = None
 
@@ -113,12 +116,13 @@ class Browserless:
         raise AssertionError(f"{path} redirects for ever")
 
     def _once(self, method: str, path: str, values: dict[str, str] | None) -> tuple[int, str, str]:
-        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        headers = {"Cookie": cookies, "Host": f"{self.host}:{self.port}"} | self.proxied
         body = None
         if values is not None:
             body = urlencode(values)
             headers |= {"Content-Type": "application/x-www-form-urlencoded"}
-            headers |= {"Referer": f"http://{self.host}:{self.port}{path}"}
+            headers |= {"Referer": f"{self.scheme}://{self.host}:{self.port}{path}"}
         try:
             if self._connection is None:
                 self._connection = http.client.HTTPConnection(self.host, self.port, timeout=60)

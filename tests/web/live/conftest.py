@@ -20,6 +20,15 @@ def _english():
         yield
 
 
+@pytest.fixture(autouse=True)
+def _no_tries():
+    """Begin each test without counts of wrong passwords and codes."""
+    from peerfront.web.live.operations.tries import LIMITS
+
+    for limit in LIMITS:
+        limit.forget()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _servers(tmp_path_factory):
     own = tmp_path_factory.getbasetemp()

@@ -154,7 +154,7 @@ def test_many_notes_of_an_import_do_not_drop_the_news_that_it_worked(monkeypatch
     notes = [f"Column {number} ({sha256(bytes([number])).hexdigest()}) is not imported." for number in range(60)]
     done = SimpleNamespace(answer=Accepted(()), counts=(40, 2), file=SimpleNamespace(notes=notes))
     monkeypatch.setattr(data_pages, "import_study", lambda *_: done)
-    monkeypatch.setattr(data_pages, "_read", lambda *_: None)
+    monkeypatch.setattr(data_pages.import_jobs, "read_sent", lambda *_: None)
     manager = FieldStudy().client(Role.MANAGER)
     file = SimpleUploadedFile("study.csv", b"id\n1\n")
     shown = words_of(manager.post("/import/", {"key": "one", "file": file, "site": "north"}, follow=True))

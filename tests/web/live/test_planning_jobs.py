@@ -163,7 +163,7 @@ def test_a_worker_that_was_killed_has_failed_and_another_can_begin(one_folder) -
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert jobs.newest().state == jobs.FAILED
-    assert jobs.message_of(jobs.newest()) == jobs.DIED
+    assert jobs.message_of(jobs.newest()) == jobs.DIED[models.JobKind.PLAN]
     assert not models.Plan.objects.exists()
     assert finished(jobs.ask_for_plan(coordinator)).state == jobs.DONE
 
@@ -180,7 +180,7 @@ def test_a_job_that_nothing_was_heard_of_has_failed() -> None:
     old.refresh_from_db()
     new.refresh_from_db()
     assert (old.state, new.state) == (jobs.FAILED, jobs.RUNNING)
-    assert jobs.message_of(old) == jobs.SILENT
+    assert jobs.message_of(old) == jobs.SILENT[models.JobKind.PLAN]
 
 
 def test_a_job_that_was_stopped_before_it_began_does_nothing(one_folder) -> None:
@@ -358,7 +358,7 @@ def test_a_worker_that_finds_the_database_busy_goes_on_saying_that_it_lives(one_
     monkeypatch.setitem(connections.settings["default"]["OPTIONS"], "timeout", 0.01)
     job = models.PlanningJob.objects.create(asked_by="ana", asked_at=timezone.now(), state=jobs.RUNNING)
     connections.close_all()
-    heart = jobs._Heart(job.pk)
+    heart = jobs.Heart(job.pk)
     with closing(sqlite3.connect(connections.settings["default"]["NAME"], isolation_level=None)) as busy:
         busy.execute("BEGIN IMMEDIATE")
         heart.start()

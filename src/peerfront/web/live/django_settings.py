@@ -64,12 +64,13 @@ TEMPLATES = templates(
 )
 ROOT_URLCONF = "peerfront.web.live.screens.urls"
 
-# Logins: argon2, at most five wrong passwords, sessions that end after a shift or half an hour without work.
+# Logins: argon2, at most five wrong passwords (`operations.tries` has more limits), sessions that end after a shift or
+# half an hour without work.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "peerfront.web.live.screens.staff_requests.StaffBackend",
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["peerfront.web.live.operations.tries.SmallArgon2"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -81,7 +82,10 @@ AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "screens/locked_out.html"
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # refused tries are not written down
+AXES_CLIENT_IP_CALLABLE = "peerfront.web.live.operations.tries.address_of"
+AXES_WHITELIST_CALLABLE = "peerfront.web.live.screens.logins.is_own_browser"
+AXES_LOCKOUT_CALLABLE = "peerfront.web.live.screens.logins.locked_out"
 AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True  # the audit already records what people did
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # lifetime of one-time links

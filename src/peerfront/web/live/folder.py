@@ -6,6 +6,7 @@ study.sqlite3   the records, if DATABASE_URL does not name a PostgreSQL database
 unfinished      only while a study begins or is restored; a folder that still has it was interrupted
 models/         fitted models by their fingerprints
 backups/        back-ups
+jobs/           files that are being imported
 logs/           the server's log, without personal data
 """
 

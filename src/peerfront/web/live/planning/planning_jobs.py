@@ -1,8 +1,10 @@
-"""Planning jobs: at most one at a time, each in a process of its own, so that the site stays usable.
+"""Planning jobs and imports: at most one of each at a time, in a process of its own, so that the site stays usable.
 
 Processes communicate only through the row of a job (`PlanningJob`). The worker writes a heartbeat every few seconds; a
 job whose process ended without a result, or has had no heartbeat for long, has failed. A job that somebody stopped ends
 at the worker's next heartbeat.
+
+Files on which a job works lie in a folder of its own, which is removed when the job is done, or a day after it failed.
 
 A thread of the server asks for a plan each night, at an hour at which nobody works with the last plan. With several
 server processes each has such a thread; the database lets one of them start the job.
@@ -10,13 +12,17 @@ server processes each has such a thread; the database lets one of them start the
 
 import json
 import logging
+import math
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from datetime import datetime, time, timedelta
+from pathlib import Path
+from time import monotonic
 from zoneinfo import ZoneInfo
 
 from django.db import OperationalError, connections, transaction
@@ -29,7 +35,7 @@ from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, live_folder
 from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, today_of
 from peerfront.web.live.records.database import DatabaseRecords, member_from, one_at_a_time
-from peerfront.web.live.records.models import Event, Person, Plan, PlanningJob
+from peerfront.web.live.records.models import Event, JobKind, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Action, Member, Role
 from peerfront.words.stored_text import as_data, from_data
@@ -55,7 +61,16 @@ QUIET_FOR = timedelta(days=180)
 one by itself either: until that time had come, nothing could be recorded after it."""
 LOOKS_EVERY = 60.0  # seconds between two looks whether a nightly plan is due
 LARGEST_SEED = 2**31 - 1
-DIED, SILENT = note("live_planning.process_died"), note("live_planning.process_silent")
+FILES_KEPT = timedelta(days=1)
+"""How long the files of a job that failed are kept, so that it can be tried again."""
+DIED = {
+    JobKind.PLAN: note("live_planning.process_died"),
+    JobKind.IMPORT: note("live_import.process_died"),
+}
+SILENT = {
+    JobKind.PLAN: note("live_planning.process_silent"),
+    JobKind.IMPORT: note("live_import.process_silent"),
+}
 _JOBS = 0x706C616E  # number of the PostgreSQL lock for starting a job
 _LOGS_KEPT = 20
 _PLANS_KEPT = 10  # newest plans whose models stay, approved or not
@@ -106,22 +121,52 @@ def _start(asked_by: str, plan: Plan | None = None, *, if_still: Callable[[], bo
         if under_way() is not None or (if_still is not None and not if_still()):
             raise PlanningBusy("live_planning.busy")
         job = PlanningJob.objects.create(asked_by=asked_by, asked_at=timezone.now(), state=WAITING, plan=plan)
-    try:
-        start_worker(job)
-    except OSError as problem:
-        _fail(job.pk, note("live_planning.cannot_start", problem=str(problem)))
+    start_or_fail(job, __name__)
     return job
 
 
-def under_way() -> PlanningJob | None:
-    """The job that is waiting or running, if there is one."""
-    return PlanningJob.objects.filter(state__in=UNDER_WAY).order_by("-pk").first()
+def start_import(asked_by: str, module: str, put_files: Callable[[Path], None]) -> PlanningJob:
+    """Start an import by `run_alone` of a module, with files in a folder of its own; refuse while another runs."""
+    with transaction.atomic():
+        one_at_a_time(_JOBS)
+        settle()
+        if under_way(JobKind.IMPORT) is not None:
+            raise PlanningBusy("live_import.busy")
+        job = PlanningJob.objects.create(kind=JobKind.IMPORT, asked_by=asked_by, asked_at=timezone.now(), state=WAITING)
+    folder = job_files(job.pk)
+    try:
+        folder.mkdir(parents=True, mode=0o700)
+        put_files(folder)
+    except OSError as problem:
+        fail(job.pk, note("live_import.cannot_start", problem=problem.strerror or str(problem)))
+    else:
+        start_or_fail(job, module)
+    return job
 
 
-def newest() -> PlanningJob | None:
-    """The newest job, with dead jobs marked as failed."""
+def start_or_fail(job: PlanningJob, module: str) -> None:
+    """Start the process of a job, which calls `run_alone` of a module."""
+    try:
+        start_worker(job, module)
+    except OSError as problem:
+        code = "live_import.cannot_start" if job.kind == JobKind.IMPORT else "live_planning.cannot_start"
+        fail(job.pk, note(code, problem=str(problem)))
+
+
+def under_way(kind: JobKind = JobKind.PLAN) -> PlanningJob | None:
+    """The job of a kind that is waiting or running, if there is one."""
+    return PlanningJob.objects.filter(kind=kind, state__in=UNDER_WAY).order_by("-pk").first()
+
+
+def newest(kind: JobKind = JobKind.PLAN) -> PlanningJob | None:
+    """The newest job of a kind, with dead jobs marked as failed."""
     settle()
-    return PlanningJob.objects.order_by("-pk").first()
+    return PlanningJob.objects.filter(kind=kind).order_by("-pk").first()
+
+
+def job_files(number: int) -> Path:
+    """The folder of the files on which a job works."""
+    return live_folder().path / "jobs" / str(number)
 
 
 def stop(job: PlanningJob) -> bool:
@@ -137,11 +182,24 @@ def settle(now: datetime | None = None) -> None:
     now = now or timezone.now()
     for number, process in list(_processes.items()):
         if process.poll() is not None:
-            _fail(number, DIED)
+            for job in PlanningJob.objects.filter(pk=number):
+                fail(number, DIED[JobKind(job.kind)])
             _processes.pop(number, None)
     for job in PlanningJob.objects.filter(state__in=UNDER_WAY):
         if now - (job.seen_at or job.asked_at) > SILENT_FOR:
-            _fail(job.pk, SILENT)
+            fail(job.pk, SILENT[JobKind(job.kind)])
+    _forget_files(now)
+
+
+def _forget_files(now: datetime) -> None:
+    """Remove the files of jobs that are done, were stopped, or failed long ago."""
+    for folder in job_files(0).parent.glob("[0-9]*"):
+        job = PlanningJob.objects.filter(pk=int(folder.name)).first()
+        is_needed = job is not None and (
+            job.state in UNDER_WAY or (job.state == FAILED and now - (job.ended_at or now) < FILES_KEPT)
+        )
+        if not is_needed:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def member_named(name: str) -> Member | None:
@@ -152,13 +210,13 @@ def member_named(name: str) -> Member | None:
     return None if stored is None else member_from(stored)
 
 
-def start_worker(job: PlanningJob) -> None:
+def start_worker(job: PlanningJob, module: str = __name__) -> None:
     """Start the process of a job, independent of this one; its output goes to a file of its own."""
     folder = live_folder()
     folder.logs.mkdir(exist_ok=True)
     for old in sorted(folder.logs.glob("planning-*.log"), key=lambda path: path.stat().st_mtime)[:-_LOGS_KEPT]:
         old.unlink(missing_ok=True)
-    code = f"import django; django.setup(); from {__name__} import run_alone; run_alone({job.pk})"
+    code = f"import django; django.setup(); from {module} import run_alone; run_alone({job.pk})"
     with (folder.logs / f"planning-{job.pk}.log").open("ab") as output:
         _processes[job.pk] = subprocess.Popen(
             [sys.executable, "-c", code],
@@ -172,47 +230,47 @@ def start_worker(job: PlanningJob) -> None:
         )  # fmt: skip
 
 
-def run_alone(job_id: int) -> None:
-    """Do the work of a job in a process of its own."""
+def run_alone(job_id: int, work: "Work | None" = None, longest: float = math.inf) -> None:
+    """Do the work of a job (a plan, unless another is named) in a process of its own, for so many seconds at most."""
     if hasattr(os, "nice"):
         os.nice(max(NICER - os.nice(0), 0))
     handler = logging.StreamHandler()
     handler.setFormatter(WithoutPersonalData("%(asctime)sZ %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
-        run(job_id)
+        run(job_id, work or _make_plan, longest)
     except Exception:  # such as a lost database; Python's own traceback might quote somebody's entry
         log.exception("Job %s could not be ended.", job_id)
         sys.exit(1)
 
 
-def run(job_id: int) -> None:
+def run(job_id: int, work: "Work | None" = None, longest: float = math.inf) -> None:
     """Do the work of a job."""
     began = PlanningJob.objects.filter(pk=job_id, state=WAITING).update(state=RUNNING, seen_at=timezone.now())
     if not began:
         log.info("Job %d is not waiting any more.", job_id)
         return
-    heart = _Heart(job_id)
+    heart = Heart(job_id, longest)
     heart.start()
     try:
-        _work(job_id, heart)
-    except _Stopped:
+        (work or _make_plan)(job_id, heart)
+    except Stopped:
         log.info("Job %d was stopped.", job_id)
     except PeerfrontError as problem:
-        _fail(job_id, problem.message)
+        fail(job_id, problem.message)
     except Exception as fault:
         log.exception("Job %d failed.", job_id)
-        _fail(job_id, note("live_planning.fault", fault=f"{type(fault).__name__}: {fault}"[:500]))
+        fail(job_id, note("live_planning.fault", fault=f"{type(fault).__name__}: {fault}"[:500]))
         raise SystemExit(1) from None
     finally:
         heart.stop()
 
 
-class _Stopped(Exception):
-    """Somebody stopped the job before its plan was proposed."""
+class Stopped(Exception):
+    """Somebody stopped the job before its result was written."""
 
 
-def _work(job_id: int, heart: "_Heart") -> None:
+def _make_plan(job_id: int, heart: "Heart") -> None:
     from peerfront.web.live.planning.making import look_again, make_plan, propose  # slow to load
 
     read_at = timezone.now()
@@ -223,7 +281,7 @@ def _work(job_id: int, heart: "_Heart") -> None:
     if job.plan is not None:
         look_again(row, job.plan, effort(), heart.progress)
         heart.stop()
-        _done(job_id, job.plan.plan)
+        done(job_id, plan=job.plan.plan)
         return
     member = member_named(job.asked_by)
     if member is None:
@@ -231,15 +289,16 @@ def _work(job_id: int, heart: "_Heart") -> None:
     seed = secrets.randbelow(LARGEST_SEED + 1)
     proposal = make_plan(row, today_of(row.settings, timezone.now()), seed, effort(), heart.progress)
     heart.stop()
-    propose(proposal, member, f"planning-{job_id}-{seed}", read_at, alongside=lambda plan: _done(job_id, plan))
+    propose(proposal, member, f"planning-{job_id}-{seed}", read_at, alongside=lambda plan: done(job_id, plan=plan))
     forget_models(_plans_in_use())
 
 
-def _done(job_id: int, plan: int) -> None:
-    """End the job in the transaction in which its plan is proposed, so that a stopped job proposes nothing."""
-    done = {"state": DONE, "share": 1.0, "plan": plan, "message": "", "step": "", "ended_at": timezone.now()}
-    if not PlanningJob.objects.filter(pk=job_id, state=RUNNING).update(**done):
-        raise _Stopped
+def done(job_id: int, *, plan: int | None = None, result: object = "") -> None:
+    """End the job in the transaction in which its result is written, so that a stopped job writes nothing."""
+    message = json.dumps(result, ensure_ascii=False) if result else ""
+    columns = {"state": DONE, "share": 1.0, "plan": plan, "message": message, "step": "", "ended_at": timezone.now()}
+    if not PlanningJob.objects.filter(pk=job_id, state=RUNNING).update(**columns):
+        raise Stopped
 
 
 def _plans_in_use() -> set[tuple[str, int]]:
@@ -256,11 +315,12 @@ def effort() -> float:
         raise PeerfrontError("live_planning.bad_effort", variable=EFFORT) from None
 
 
-class _Heart:
+class Heart:
     """Writes heartbeat and progress to the database every few seconds; ends the worker if somebody stopped the job."""
 
-    def __init__(self, job_id: int) -> None:
+    def __init__(self, job_id: int, longest: float = math.inf) -> None:
         self._job_id, self._share, self._step = job_id, 0.0, ""
+        self._longest, self._began = longest, monotonic()
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -270,8 +330,12 @@ class _Heart:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def last(self) -> None:
+        """No heartbeat after this; for the transaction that ends the job, which a heartbeat may be waiting for."""
         self._end.set()
+
+    def stop(self) -> None:
+        self.last()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -285,6 +349,11 @@ class _Heart:
                     log.warning("Job %d could not say that it lives.", self._job_id)
                     connections.close_all()
                     continue
+                if self._end.is_set():
+                    return
+                if heard and monotonic() - self._began > self._longest:
+                    fail(self._job_id, note("live_import.too_long", minutes=round(self._longest / 60)))
+                    os._exit(0)  # what the job has begun to write is not committed
                 if not heard:
                     log.info("Job %d was stopped.", self._job_id)
                     os._exit(0)
@@ -292,7 +361,10 @@ class _Heart:
             connections.close_all()
 
 
-def _fail(job_id: int, message: Message) -> None:
+Work = Callable[[int, Heart], None]
+
+
+def fail(job_id: int, message: Message) -> None:
     PlanningJob.objects.filter(pk=job_id, state__in=UNDER_WAY).update(
         state=FAILED, ended_at=timezone.now(), step="", message=json.dumps(as_data(message), ensure_ascii=False)
     )

@@ -242,9 +242,17 @@ class PlanningStep(StrEnum):
     SAVING = "saving"
 
 
-class PlanningJob(models.Model):
-    """A fit and plan in a process of its own: its present step, and how it ended."""
+class JobKind(StrEnum):
+    """What is done in a process of its own."""
 
+    PLAN = "plan"
+    IMPORT = "import"
+
+
+class PlanningJob(models.Model):
+    """A fit and plan, or an import, in a process of its own: its present step, and how it ended."""
+
+    kind = models.CharField(max_length=10, default=JobKind.PLAN.value)
     asked_by = models.CharField(max_length=150)
     asked_at = models.DateTimeField()
     state = models.CharField(max_length=10, default="waiting")
@@ -258,4 +266,4 @@ class PlanningJob(models.Model):
     plan = models.ForeignKey(Plan, models.PROTECT, null=True)
     """The plan that was made; from the start if the job is to look again at a plan that was changed by hand."""
     message = models.TextField(default="")
-    """Why it failed, or notes on its result, for the coordinator."""
+    """Why it failed, or its result, as JSON."""

@@ -21,16 +21,19 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from peerfront.foundation.errors import PeerfrontError
+from peerfront.web.live.operations import import_jobs
 from peerfront.web.live.operations.backups import backup_note, listed, named, new_name, write_backup
+from peerfront.web.live.operations.import_jobs import ImportOrder
 from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
 from peerfront.web.live.operations.study_files import export_note, export_zip, file_for_study, import_study
+from peerfront.web.live.planning import planning_jobs
 from peerfront.web.live.planning.kept_models import live_folder
-from peerfront.web.live.records.models import Person, Site
+from peerfront.web.live.records.models import Person, PlanningJob, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.requests import NoteAction
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import RequestForm, new_key
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
 
 
 def export(request: HttpRequest, **found: str) -> HttpResponse:
@@ -90,51 +93,94 @@ class ImportForm(RequestForm):
             raise forms.ValidationError(gettext("This is no schema file: it is too large."))
         return schema
 
+    @property
+    def sent(self) -> tuple[Any, Any]:
+        """The file and its schema."""
+        return self.cleaned_data["file"], self.cleaned_data["schema"]
+
+    def order(self, look: bool) -> ImportOrder:
+        """What is asked for with the file."""
+        clock = self.device_clock
+        return ImportOrder(
+            name=str(self.cleaned_data["file"].name),
+            site=self.cleaned_data["site"] or None,
+            key=self.cleaned_data["key"],
+            look=look,
+            device_time="" if clock is None else clock.isoformat(),
+        )
+
 
 def import_page(request: HttpRequest) -> HttpResponse:
-    """Look at a file without importing it, or import all of it."""
+    """Look at a file without importing it, or import all of it; large files in a process of their own."""
+    job = import_jobs.newest()
+    if request.headers.get("X-Part") is not None:
+        return render(request, "screens/management/import_job_part.html", _job_context(job))
+    if job is not None and ("again" in request.POST or "stop" in request.POST):
+        return _import_again_or_stop(request, job)
     form = ImportForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        name, site = str(form.cleaned_data["file"].name), form.cleaned_data["site"] or None
         try:
-            study = _read(form.cleaned_data["file"], form.cleaned_data["schema"])
-            if "look" in request.POST:
-                context |= {"study_file": study, "brings": file_for_study(study, site), "file_name": name}
-            else:
-                done = import_study(study, name, site, partial(form.ask, request))
-                if isinstance(done.answer, Accepted):
-                    new, same = done.counts
-                    words = gettext("{new} people are imported; {same} were there already and are the same.")
-                    messages.success(request, words.format(new=new, same=same))
-                    for note in done.file.notes:
-                        messages.info(request, str(note))
-                    return redirect("import_study")
-                context |= refusal_words(done.answer.refusal)
+            if not import_jobs.is_small(form.cleaned_data["file"].name, form.cleaned_data["file"].size):
+                import_jobs.start(cast(AtWork, request).member.name, form.order("look" in request.POST), *form.sent)
+                return redirect("import_study")
+            done = _import_at_once(request, form, context)
         except PeerfrontError as problem:
             context["problem"] = str(problem)
+        else:
+            if done is not None:
+                return done
         form.with_new_key()
+    elif job is not None:
+        context |= _job_context(job)
     return render(request, "screens/management/import.html", context)
 
 
-def _read(file: "UploadedFile[Any]", schema: "UploadedFile[Any] | None") -> Any:
-    """Read a file that was sent, from a folder that is removed at once."""
-    from peerfront.data.read.read_settings import ReadSettings
-    from peerfront.data.reading import read_study
-    from peerfront.data.schema_file import read_schema
+def _job_context(job: PlanningJob | None) -> dict[str, Any]:
+    """The newest import in a process of its own, for the page; what it brought is shown for a day."""
+    if job is None or (job.ended_at is not None and timezone.now() - job.ended_at > planning_jobs.FILES_KEPT):
+        return {}
+    failed = job.state == planning_jobs.FAILED
+    return {
+        "job": job,
+        "under_way": job.state in planning_jobs.UNDER_WAY,
+        "look": import_jobs.result_of(job),
+        "problem": str(planning_jobs.message_of(job)) if failed else "",
+        "again": import_jobs.can_be_tried_again(job),
+        "only_key": RequestForm(),
+    }
 
+
+def _import_again_or_stop(request: HttpRequest, job: PlanningJob) -> HttpResponse:
+    try:
+        if "stop" in request.POST:
+            if planning_jobs.stop(job):
+                messages.success(request, gettext("The import is stopped. Nothing was imported."))
+        elif import_jobs.try_again(job, cast(AtWork, request).member.name) is None:
+            messages.warning(request, gettext("The file is no longer there. Choose it again."))
+    except PeerfrontError as problem:
+        messages.error(request, str(problem))
+    return redirect("import_study")
+
+
+def _import_at_once(request: HttpRequest, form: ImportForm, context: dict[str, Any]) -> HttpResponse | None:
+    """Import a small file within this request; None, with what to show on the page, if nothing was imported."""
+    order = form.order("look" in request.POST)
     with tempfile.TemporaryDirectory(prefix="peerfront-import-") as folder:
-        suffix = Path(str(file.name)).suffix.lower()
-        path = Path(folder) / f"study{suffix}"
-        with path.open("wb") as copy:
-            for part in file.chunks():
-                copy.write(part)
-        reading = ReadSettings()
-        if schema is not None:
-            schema_path = Path(folder) / "schema.toml"
-            schema_path.write_bytes(schema.read())
-            reading = read_schema(schema_path).reading
-        return read_study(path, reading)
+        study = import_jobs.read_sent(*import_jobs.put_sent(Path(folder), *form.sent))
+    if order.look:
+        context["look"] = import_jobs.Look.at(study, file_for_study(study, order.site), order.name)
+        return None
+    done = import_study(study, order.name, order.site, partial(form.ask, request))
+    if not isinstance(done.answer, Accepted):
+        context |= refusal_words(done.answer.refusal)
+        return None
+    new, same = done.counts
+    words = gettext("{new} people are imported; {same} were there already and are the same.")
+    messages.success(request, words.format(new=new, same=same))
+    for note in done.file.notes:
+        messages.info(request, str(note))
+    return redirect("import_study")
 
 
 def backups(request: HttpRequest) -> HttpResponse:

@@ -16,14 +16,16 @@ from peerfront.web.live.rules.deciding import Accepted, Answer, decide
 from peerfront.web.live.rules.requests import Request, Wish
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, count_wrong_code, new_key
 
 
 def would_answer(request: HttpRequest, wish: Wish) -> Answer:
     """The answer to a request as if it were sent now by the person who is logged in, at the site where they work."""
     at_work = cast(AtWork, request)
     asked = Request(new_key(), at_work.member, at_work.work_site, None, wish)
-    return decide(DatabaseRecords(), asked, timezone.now())
+    answered = decide(DatabaseRecords(), asked, timezone.now())
+    count_wrong_code(at_work.member, answered)
+    return answered
 
 
 def why_field() -> forms.CharField:

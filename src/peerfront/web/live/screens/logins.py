@@ -20,6 +20,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.web.live.operations.tries import (
+    OF_ADDRESS,
+    OF_ALL,
+    OF_NAME,
+    OF_OWN_BROWSER,
+    About,
+    TooMany,
+    Tries,
+    address_of,
+)
 from peerfront.web.live.records.models import Member
 
 LONGEST = 300_000
@@ -69,7 +79,22 @@ def send_again(request: HttpRequest, entries: Entries, *, at_once: bool, status:
 
 
 _LAST = "peerfront_last_user"
-"""The cookie that tells who logged in last in this browser."""
+"""The cookie that tells who logged in last in this browser, and who before."""
+_MOST_USERS = 20
+_REMEMBERED = 90 * 24 * 3600  # seconds
+
+
+def _users_before(request: HttpRequest) -> list[str]:
+    """The keys of users who have logged in in this browser, the last one first."""
+    text = request.get_signed_cookie(_LAST, default="", salt=_LAST, max_age=_REMEMBERED) or ""
+    return [key for key in text.split(".") if key]
+
+
+def is_own_browser(request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
+    """Whether the user who logs in has done so in this browser before."""
+    name = (credentials or {}).get("username") or request.POST.get("username", "")
+    users = _users_before(request)
+    return bool(users) and User.objects.filter(pk__in=users, username=name).exists()
 
 
 class LoginForm(AuthenticationForm):
@@ -87,6 +112,25 @@ class Login(LoginView):
     authentication_form = LoginForm
     template_name = "screens/login.html"
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Log in, unless there were too many tries: then nothing is looked up and no password is hashed."""
+        name = request.POST.get("username", "").strip().casefold()
+        limits = [(OF_OWN_BROWSER, name)]
+        if not is_own_browser(request):
+            limits = [(OF_ADDRESS, address_of(request)), (OF_NAME, name), (OF_ALL, "")]
+        try:
+            tries = Tries(limits)
+        except TooMany as many:
+            return too_many_logins(request, many)
+        try:
+            response = super().post(request, *args, **kwargs)
+        except TooMany as busy:
+            tries.succeeded()  # no password was tried
+            return too_many_logins(request, busy)
+        if request.user.is_authenticated:
+            tries.succeeded()
+        return response
+
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         carried = self.request.POST.get("carried", "")
         return super().get_context_data(**kwargs) | {"carried": sealed(opened(carried))}
@@ -96,12 +140,45 @@ class Login(LoginView):
         entries = opened(self.request.POST.get("carried", ""))
         if entries is not None:
             # Tablets are shared: what one person typed is not recorded in another's name without a click.
-            same = self.request.get_signed_cookie(_LAST, default="", salt=_LAST) == who
-            response = send_again(self.request, entries, at_once=same)
-        response.set_signed_cookie(
-            _LAST, who, salt=_LAST, httponly=True, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
-        )
-        return response
+            response = send_again(self.request, entries, at_once=_users_before(self.request)[:1] == [who])
+        return remember_user(self.request, response, who)
+
+
+def remember_user(request: HttpRequest, response: HttpResponse, who: str) -> HttpResponse:
+    """Remember in the browser that a user has logged in in it."""
+    users = list(dict.fromkeys([who, *_users_before(request)]))[:_MOST_USERS]
+    response.set_signed_cookie(
+        _LAST,
+        ".".join(users),
+        salt=_LAST,
+        max_age=_REMEMBERED,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+    return response
+
+
+def too_many_logins(request: HttpRequest, many: TooMany) -> HttpResponse:
+    """The login page with the time to wait; what was carried along is not lost."""
+    carried = opened(request.POST.get("carried", ""))
+    return _login_page(request, carried, request.POST.get("next", ""), ended=False, many=many)
+
+
+def locked_out(request: HttpRequest, _response: object, _credentials: object = None) -> HttpResponse:
+    """The answer to a name that is locked for an address, and to the last wrong password before."""
+    return too_many_logins(request, TooMany(About.LOGINS, settings.AXES_COOLOFF_TIME * 3600))
+
+
+def too_many(request: HttpRequest, many: TooMany) -> HttpResponse:
+    """A page that says how long to wait; what was typed, passwords apart, can be sent again from it."""
+    context = {"many": many, "entries": entries_of(request), "path": request.get_full_path()}
+    return _wait(render(request, "screens/too_many.html", context, status=many.status), many)
+
+
+def _wait(response: HttpResponse, many: TooMany) -> HttpResponse:
+    response["Retry-After"] = str(many.seconds)
+    return response
 
 
 def login_again(request: HttpRequest) -> HttpResponseBase:
@@ -130,6 +207,9 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
     return render(request, "screens/form_expired.html", status=403)
 
 
-def _login_page(request: HttpRequest, entries: Entries | None, next_page: str, *, ended: bool = True) -> HttpResponse:
-    context = {"form": LoginForm(request), "next": next_page, "carried": sealed(entries), "ended": ended}
-    return render(request, "screens/login.html", context, status=403)
+def _login_page(
+    request: HttpRequest, entries: Entries | None, next_page: str, *, ended: bool = True, many: TooMany | None = None
+) -> HttpResponse:
+    context = {"form": LoginForm(request), "next": next_page, "carried": sealed(entries), "ended": ended, "many": many}
+    response = render(request, "screens/login.html", context, status=many.status if many else 403)
+    return _wait(response, many) if many else response

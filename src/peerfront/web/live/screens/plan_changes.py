@@ -18,7 +18,7 @@ from openpyxl.styles import Alignment, Border, Font, Side
 from peerfront.foundation.spreadsheets import csv_text, put, set_print, workbook_bytes
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
-from peerfront.web.live.records.models import Plan, PlanLine, PlanningJob
+from peerfront.web.live.records.models import JobKind, Plan, PlanLine, PlanningJob
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
 from peerfront.web.live.rules.records import PlanStatus, StudyRow
@@ -56,7 +56,7 @@ def plan_job(request: HttpRequest, number: int) -> HttpResponse:
     if request.headers.get("X-Part") is None:
         return redirect("plan")
     jobs.settle()
-    context = job_context(get_object_or_404(PlanningJob, pk=number))
+    context = job_context(get_object_or_404(PlanningJob, pk=number, kind=JobKind.PLAN))
     context["may_make"] = may(request, Action.PROPOSE_PLAN, None)
     return render(request, "screens/plan_job_part.html", context)
 
@@ -66,7 +66,7 @@ def stop_job(request: HttpRequest, number: int) -> HttpResponse:
     """Stop making a plan; nothing of it is kept."""
     if not may(request, Action.PROPOSE_PLAN, None):
         messages.error(request, gettext("A plan is for all sites; your role is for one. Ask somebody for all sites."))
-    elif jobs.stop(get_object_or_404(PlanningJob, pk=number)):
+    elif jobs.stop(get_object_or_404(PlanningJob, pk=number, kind=JobKind.PLAN)):
         messages.success(request, gettext("The plan is not made."))
     return redirect("plan")
 

@@ -15,22 +15,26 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from peerfront.web.live.operations.tries import OF_CODES, TooMany
 from peerfront.web.live.records.database import DatabaseRecords, member_from
 from peerfront.web.live.records.models import Event, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Action, Member, Scope, roles_allowed
-from peerfront.web.live.rules.deciding import Accepted, Answer
+from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
+from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import Request, Wish
-from peerfront.web.live.screens.logins import entries_of, login_again
+from peerfront.web.live.screens.logins import entries_of, login_again, too_many
 
 
 class Audience(StrEnum):
@@ -52,6 +56,7 @@ PAGES: dict[str, Audience | Action] = {
 
 SCANNING = frozenset({"home", "arrive", "enrol", "pay"})
 """Pages with a box for codes, which may use the camera."""
+_WRONG_CODE = frozenset({Reason.MISTYPED, Reason.UNLISTED, Reason.OTHER_STUDY, Reason.UNKNOWN})
 
 
 class StudyNotBegun(Http404):
@@ -77,6 +82,12 @@ def may_open(page: str, member: Member | None) -> bool:
         return True
     own_site = needed.declared.scope is not Scope.STUDY or member.covers(None)
     return member.may(needed, own_site=own_site)
+
+
+def count_wrong_code(member: Member, answered: Answer) -> None:
+    """Count a code that is no coupon of the study: after many of them the next one has to wait."""
+    if isinstance(answered, Refused) and answered.refusal.reason in _WRONG_CODE:
+        OF_CODES.count(member.name)
 
 
 class AccessMiddleware:
@@ -107,6 +118,11 @@ class AccessMiddleware:
             at_work.work_site = _work_site(request, member)
             timezone.activate(_StudyZone())  # pages tell days and times there
         if may_open(page, member):
+            if member is not None and page in SCANNING and (request.method == "POST" or request.GET):
+                try:
+                    OF_CODES.check(member.name)
+                except TooMany as many:
+                    return too_many(request, many)
             return None
         if member is None:
             return login_again(request)
@@ -118,15 +134,36 @@ class AccessMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, StudyNotBegun):
             return render(request, "screens/not_begun.html", status=409)
+        if isinstance(exception, TooMany):
+            return too_many(request, exception)
         return None
 
 
 class StaffBackend(ModelBackend):
     """Names and passwords of users; who is logged in is read together with their role."""
 
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **_: Any
+    ) -> User | None:
+        """The user with this name and password; a name that nobody has costs as much as one of the users' names."""
+        if username is None or password is None:
+            return None
+        user = User.objects.filter(username=username).first()
+        if user is None:
+            check_password(password, _hash_like(username))
+            return None
+        return user if user.check_password(password) and self.user_can_authenticate(user) else None
+
     def get_user(self, user_id: int) -> User | None:
         user = User.objects.select_related("member").filter(pk=user_id).first()
         return user if user is not None and self.user_can_authenticate(user) else None
+
+
+def _hash_like(name: str) -> str:
+    """The stored hash of a user drawn for an invented name: hashes of earlier versions take longer to check."""
+    users = User.objects.order_by("pk")
+    drawn = int(salted_hmac(__name__, name).hexdigest(), 16) % max(users.count(), 1)
+    return users.values_list("password", flat=True)[drawn : drawn + 1].first() or ""
 
 
 def member_of(request: HttpRequest) -> Member | None:
@@ -219,7 +256,9 @@ class RequestForm(forms.Form):
         """
         at_work, key = cast(AtWork, request), self.cleaned_data["key"] + ending
         where = None if wish.action.declared.scope is Scope.STUDY else site or at_work.work_site
-        return answer(Request(key, at_work.member, where, self.device_clock, wish), alongside=alongside)
+        answered = answer(Request(key, at_work.member, where, self.device_clock, wish), alongside=alongside)
+        count_wrong_code(at_work.member, answered)
+        return answered
 
     @property
     def asked_before(self) -> bool:

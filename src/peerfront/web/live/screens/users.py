@@ -33,12 +33,14 @@ from peerfront.web.live.operations.staff import (
     user_of_link,
     write_member,
 )
+from peerfront.web.live.operations.tries import OF_PRESENT_PASSWORD, TooMany, Tries
 from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.records.models import Site
 from peerfront.web.live.rules.actions import Member, Role, roles_from
 from peerfront.web.live.rules.deciding import Accepted, Answer
 from peerfront.web.live.rules.requests import Request
+from peerfront.web.live.screens.logins import remember_user
 from peerfront.web.live.screens.page_words import refusal_words, term
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, may_open
 
@@ -264,7 +266,7 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
             login(request, user, backend=_BACKEND)
             done = gettext("Your password is set. Next time, log in with your name and this password.")
             messages.success(request, done)
-            return redirect("home")
+            return remember_user(request, redirect("home"), str(user.pk))
     context = {"form": form, "user_name": user.username, "named": chooses_name}
     return render(request, "screens/management/first_login.html", context)
 
@@ -285,6 +287,21 @@ class Password(PasswordChangeView):
     template_name = "screens/management/password.html"
     success_url = reverse_lazy("home")
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Change it, unless the present password was guessed too often."""
+        self.tries = Tries([(OF_PRESENT_PASSWORD, request.user.get_username())])
+        try:
+            return super().post(request, *args, **kwargs)
+        except TooMany:
+            self.tries.succeeded()  # no password was tried
+            raise
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        if "old_password" not in form.errors:
+            self.tries.succeeded()
+        return super().form_invalid(form)
+
     def form_valid(self, form: Any) -> HttpResponse:
+        self.tries.succeeded()
         messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
         return super().form_valid(form)
