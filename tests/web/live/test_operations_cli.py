@@ -34,7 +34,7 @@ def migrate():
 opening.migrate = migrate
 main()
 """
-_MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
+MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
 
 
 def environment() -> dict[str, str]:
@@ -44,7 +44,7 @@ def environment() -> dict[str, str]:
 
 def live(*words: object, code: int = 0) -> str:
     """Run a command; what it printed, errors included."""
-    command = [sys.executable, "-c", _MAIN, "live", *map(str, words)]
+    command = [sys.executable, "-c", MAIN, "live", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=300)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
@@ -124,7 +124,7 @@ def test_from_a_spreadsheet_to_a_back_up_and_back(study, tmp_path) -> None:
     checked = [
         sys.executable,
         "-c",
-        _MAIN,
+        MAIN,
         "check",
         tmp_path / "out" / "study.csv",
         "--schema",
@@ -172,7 +172,7 @@ def test_an_unmigrated_database_is_not_served_until_it_is_told(study) -> None:
 
 
 def test_a_server_starts_answers_and_stops(study) -> None:
-    command = [sys.executable, "-c", _MAIN, "live", "serve", str(study), "--port", "0"]
+    command = [sys.executable, "-c", MAIN, "live", "serve", str(study), "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())[0]
