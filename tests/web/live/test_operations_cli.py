@@ -167,7 +167,7 @@ def test_an_unmigrated_database_is_not_served_until_it_is_told(study) -> None:
         database.execute("DROP TABLE django_session")
     database.close()
     said = live("serve", study, code=2)
-    assert "start with --migrate" in said.replace("\n", " ")
+    assert "Start with --migrate" in said.replace("\n", " ")
     assert "sessions 0001_initial" in said
 
 
