@@ -42,6 +42,7 @@ ASKED: dict[str, tuple[object, ...]] = {
     "policies": (),
     "simulate": ("--world", "boom_bust", "--budget", 10),
     "compare": ("--world", "boom_bust", "--policy", "constant", "--discount", 1, "--episodes", 5, "--budget", 10),
+    "doctor": (),
     "reproduce": ("--quick", "--out", "reproduction"),
 }  # fmt: skip
 

@@ -22,12 +22,14 @@ from peerfront.words.language import Text
 FORMAT = 1
 """Raised when a key is renamed, removed or gets another meaning; new keys do not raise it."""
 _OPTION = "--json"
+_OF_LIVE = {"check", "doctor", "drill"}
+"""Commands behind `live` that return a result."""
 
 
 def json_asked_for(arguments: list[str]) -> bool:
-    """Take `--json` off the command line, wherever it stands; behind `live` it is not ours."""
+    """Take `--json` off the command line, wherever it stands; behind most commands of `live` it is not ours."""
     for place, word in enumerate(arguments):
-        if word in ("live", "--"):
+        if word == "--" or (word == "live" and _OF_LIVE.isdisjoint(arguments[place:])):
             break
         if word == _OPTION:
             del arguments[place]

@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from peerfront.cli import live_records
+from peerfront.cli.doctor import drill_command, live_doctor_command
 from peerfront.cli.live_records import FOLDER, live_command, opened
 from peerfront.cli.options import number, text
 from peerfront.cli.screen import show, tell
@@ -20,7 +21,7 @@ T = TypeVar("T", int, str)
 PORT = Annotated[int, number("The port on which the server listens.")]
 
 live_app = typer.Typer(
-    help="Run a study in a browser: begin, serve, import, export, back up, restore, verify.",
+    help="Run a study in a browser: begin, serve, import, export, back up, restore, verify, look after.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -174,7 +175,10 @@ def serve_command(
         str, typer.Option(help="Address of the proxy that speaks HTTPS, if the study has one (--tls of init).")
     ] = "127.0.0.1",
     migrate: Annotated[
-        bool, typer.Option("--migrate", help="Bring the tables up to date first, after an upgrade of peerfront.")
+        bool,
+        typer.Option(
+            "--migrate", help="Bring the tables up to date first, after an upgrade of peerfront and a back-up."
+        ),
     ] = False,
 ) -> None:
     """Serve the study to browsers, until Ctrl-C or SIGTERM; requests that have begun are answered."""
@@ -182,7 +186,10 @@ def serve_command(
 
     study = opening.open_folder(folder)
     if migrate:
-        opening.migrate()
+        from peerfront.web.live.operations.backups import upgrade
+
+        if (backup := upgrade(study)) is not None:
+            tell("Before the tables were changed, a back-up was written to {path}.", path=backup)
     opening.check_migrated()
     from peerfront.web.live.operations.serving import serve
 
@@ -235,22 +242,7 @@ def demo_command(
             shutil.rmtree(place.parent, ignore_errors=True)
 
 
-def check_command(folder: FOLDER) -> None:
-    """Check how the study is set up: Django's checks for a server, files that others could read, the newest events."""
-    from peerfront.web.live.operations.opening import open_folder
-
-    study = open_folder(folder)
-    from peerfront.web.live.operations.verification import findings
-
-    found = findings(study)
-    for each in found:
-        show(f"- {each}")
-    if found:
-        raise typer.Exit(1)
-    tell("Nothing to mend. `peerfront live verify` compares every row with the events.")
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
+COMMANDS: dict[str, Callable[..., object]] = {
     "init": init_command,
     "serve": serve_command,
     "link": link_command,
@@ -259,8 +251,10 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "backup": live_records.backup_command,
     "restore": live_records.restore_command,
     "verify": live_records.verify_command,
-    "check": check_command,
+    "drill": drill_command,
+    "doctor": live_doctor_command,
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():
     live_app.command(name)(live_command(command))
+live_app.command("check", hidden=True)(live_command(live_doctor_command))  # its name until 0.3

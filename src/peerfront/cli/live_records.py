@@ -24,16 +24,15 @@ FOLDER = Annotated[Path, typer.Argument(help="The study's folder: its keys, its 
 _EXTRA = ("django", "waitress", "cryptography", "axes", "csp", "whitenoise")
 
 
-def live_command(command: Callable[..., None]) -> Callable[..., None]:
+def live_command(command: Callable[..., object]) -> Callable[..., object]:
     """Let a command say how to install what it needs, and that its database failed; its transaction was undone then."""
 
     @wraps(command)
-    def checked(*arguments: Any, **options: Any) -> None:
-
+    def checked(*arguments: Any, **options: Any) -> object:
         if any(find_spec(name) is None for name in _EXTRA):
             raise MissingExtra("peerfront live", "live")
         try:
-            command(*arguments, **options)
+            return command(*arguments, **options)
         except Exception as fault:
             if not _is_of_the_database(fault):
                 raise

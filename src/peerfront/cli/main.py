@@ -13,6 +13,7 @@ import typer
 
 from peerfront import __version__
 from peerfront.cli.check import check_command, convert_command, example_command
+from peerfront.cli.doctor import doctor_command
 from peerfront.cli.estimate import design_command, estimate_command
 from peerfront.cli.forecast_command import backtest_command, forecast_command, report_command
 from peerfront.cli.json_output import error_document, json_asked_for, nothing_printed, result_document
@@ -71,6 +72,7 @@ GROUPS: dict[str, dict[str, Callable[..., object]]] = {
         "design": design_command,
         "convert": convert_command,
         "example": example_command,
+        "doctor": doctor_command,
     },
     "Research": {
         "worlds": worlds_command,
@@ -170,8 +172,8 @@ def _run(as_json: bool) -> None:
             if isinstance(result, int):
                 sys.exit(result)
         if as_json and result is not None:
-            typer.echo(result_document(next(word for word in sys.argv[1:] if word in command.commands), result))
-        sys.exit(0)
+            typer.echo(result_document(_command_name(command, sys.argv[1:]), result))
+        sys.exit(getattr(result, "exit_code", 0))
     except PeerfrontError as problem:
         told = "check" in sys.argv or problem.message.has_lines
         by_check = not told and any(remedy.setting in READ_BY_CHECK for remedy in problem.remedies)
@@ -193,6 +195,16 @@ def _run(as_json: bool) -> None:
         if not hasattr(problem, "format_message"):  # nothing that Typer says about a command line
             raise
         _fail(usage_fault(problem), "commands.usage", as_json=as_json)
+
+
+def _command_name(command: Any, words: list[str]) -> str:
+    """The command that was run, such as `plan` or `live doctor`."""
+    names = []
+    for word in words:
+        if word in getattr(command, "commands", {}):
+            names.append(word)
+            command = command.commands[word]
+    return " ".join(names)
 
 
 def _fail(

@@ -44,16 +44,21 @@ _COMPILED = ("gfp", "baselines", "bounds", "models/offspring")  # rooms with com
 
 def place_compiled_code(package: Path) -> None:
     """Name a folder for compiled code unless there is one that can be written."""
-    if os.environ.get(_VARIABLE) or all(_can_hold(package / room / "__pycache__") for room in _COMPILED):
+    if os.environ.get(_VARIABLE) or all(can_hold(package / room / "__pycache__") for room in _COMPILED):
         return
-    if (home := _user_cache()) is not None and _can_hold(home):
+    if (home := _user_cache()) is not None and can_hold(home):
         return
     os.environ[_VARIABLE] = str(_private_folder())
     if (numba := sys.modules.get("numba")) is not None:
         numba.config.CACHE_DIR = os.environ[_VARIABLE]
 
 
-def _can_hold(folder: Path) -> bool:
+def compiled_code_place() -> str | None:
+    """The folder that was named for compiled code; None if it lies beside the source or in the user's cache."""
+    return os.environ.get(_VARIABLE) or None
+
+
+def can_hold(folder: Path) -> bool:
     """Whether files can be written in the folder, or it can be made."""
     try:
         nearest = next(each for each in (folder, *folder.parents) if each.exists())

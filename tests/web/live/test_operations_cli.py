@@ -34,18 +34,18 @@ def migrate():
 opening.migrate = migrate
 main()
 """
-_MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
+MAIN = "import sys; sys.argv[0] = 'peerfront'; from peerfront.cli.main import main; main()"
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     ours = (FOLDER, "DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE")
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 def live(*words: object, code: int = 0) -> str:
     """Run a command; what it printed, errors included."""
-    command = [sys.executable, "-c", _MAIN, "live", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(), timeout=300)
+    command = [sys.executable, "-c", MAIN, "live", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=300)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout + done.stderr
@@ -124,7 +124,7 @@ def test_from_a_spreadsheet_to_a_back_up_and_back(study, tmp_path) -> None:
     checked = [
         sys.executable,
         "-c",
-        _MAIN,
+        MAIN,
         "check",
         tmp_path / "out" / "study.csv",
         "--schema",
@@ -155,17 +155,8 @@ def test_verify_ends_with_1_when_a_row_was_changed(study) -> None:
     assert "differs from what the events say: name" in live("verify", study, code=1)
 
 
-def test_check_finds_keys_that_others_can_read(study) -> None:
-    assert "Nothing to mend" in live("check", study)
-    study.chmod(0o755)
-    (study / "keys.json").chmod(0o644)
-    (study / "study.sqlite3").chmod(0o644)
-    assert live("check", study, code=1).count("can be read by others") == 2
-
-
-def test_check_is_clean_behind_tls_as_well(tmp_path) -> None:
+def test_the_link_of_a_study_behind_tls(tmp_path) -> None:
     live("init", tmp_path / "tls", "--name", "x", "--budget", 1, "--cap", 1, "--tls", "--host", "study.example.org")
-    assert "Nothing to mend" in live("check", tmp_path / "tls")
     assert "https://study.example.org/first-login/" in live("link", tmp_path / "tls", "manager")
     assert "Did you mean 'manager'" in live("link", tmp_path / "tls", "manger", code=2)
 
@@ -176,13 +167,13 @@ def test_an_unmigrated_database_is_not_served_until_it_is_told(study) -> None:
         database.execute("DROP TABLE django_session")
     database.close()
     said = live("serve", study, code=2)
-    assert "start with --migrate" in said.replace("\n", " ")
+    assert "Start with --migrate" in said.replace("\n", " ")
     assert "sessions 0001_initial" in said
 
 
 def test_a_server_starts_answers_and_stops(study) -> None:
-    command = [sys.executable, "-c", _MAIN, "live", "serve", str(study), "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment())
+    command = [sys.executable, "-c", MAIN, "live", "serve", str(study), "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())[0]
         with urllib.request.urlopen(f"{address}/healthz", timeout=60) as answer:
@@ -316,7 +307,7 @@ def test_a_restore_that_is_killed_leaves_what_nobody_takes_for_a_study(study, tm
     (tmp_path / "killed.py").write_text(KILLED)
     words = ["restore", str(tmp_path / "b.zip"), str(tmp_path / "half")]
     command = [sys.executable, str(tmp_path / "killed.py"), "live", *words]
-    done = subprocess.run(command, check=False, env=_environment(), timeout=300)
+    done = subprocess.run(command, check=False, env=environment(), timeout=300)
     assert done.returncode == -signal.SIGKILL
     assert "interrupted" in live("serve", tmp_path / "half", code=2)
     assert "interrupted" in live(*words, code=2)

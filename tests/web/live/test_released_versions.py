@@ -1,26 +1,51 @@
 """Studies of earlier versions: their databases are migrated, their back-ups restored, and both verify."""
 
 import gzip
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from datetime import timedelta
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db import connection
-from django_site import STUDY_FOLDER, empty_database, use_database
+from django.core.management.color import no_style
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.test import override_settings
+from django_site import FOLDER, STUDY_FOLDER, empty_database, use_database
 
 from peerfront.web.live.folder import LiveFolder, Serving, sqlite
+from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile
-from peerfront.web.live.operations.backups import restore
+from peerfront.web.live.operations.backups import restore, upgrade
 from peerfront.web.live.operations.opening import migrate, unapplied_migrations
+from peerfront.web.live.operations.study_files import export_zip
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
+from peerfront.web.live.records.contacts import read_contact
 from peerfront.web.live.records.database import member_from
+from peerfront.web.live.records.recording import answer
 from peerfront.web.live.rules.actions import Member, Role, roles_text
+from peerfront.web.live.rules.deciding import Accepted
+from peerfront.web.live.rules.requests import AddSeed, Request, ScanCoupon
 
 RELEASED = Path(__file__).parent / "released"
 DATABASES = sorted(RELEASED.glob("*.sqlite3.gz"))
 BACKUPS = sorted(RELEASED.glob("*.backup.zip"))
+FOLDERS = sorted(RELEASED.glob("*.folder.tar.xz"))
+COMMAND = """
+import sys, peerfront
+from peerfront.cli.main import main
+assert peerfront.__file__.startswith(sys.argv[1]), "another version runs"
+sys.argv = ["peerfront", "live", *sys.argv[2:]]
+main()
+"""
 
 
 def test_there_is_something_of_each_release() -> None:
@@ -65,3 +90,103 @@ def test_a_back_up_of_an_earlier_version_is_restored(database, stored, tmp_path)
     restored = restore(BackupFile(stored), folder)
     assert (restored.staff, restored.contacts, restored.unreadable) == (2, 1, 1)
     assert verify().whole
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda path: path.name)
+def earlier(request, database, tmp_path, monkeypatch) -> LiveFolder:
+    """The folder of a study of an earlier version, open, with its data as they were in a database of either kind."""
+    folder = LiveFolder(tmp_path / "study")
+    with tarfile.open(request.param) as archive:
+        archive.extractall(folder.path, filter="data")
+    folder.models.mkdir()
+    folder.backups.mkdir()
+    wanted = empty_database(database)
+    use_database(sqlite(folder.sqlite_file))
+    if database == "postgresql":
+        _move_to(wanted)
+    monkeypatch.setenv(FOLDER, str(folder.path))
+    keys = folder.keys
+    with override_settings(LIVE_FOLDER=folder, CONTACT_KEY=keys.contact_key, SECRET_KEY=keys.secret_key):
+        yield folder
+
+
+def _move_to(empty: dict) -> None:
+    """Copy the open database, as it is, into an empty one: its tables are made by the migrations it has had."""
+    executor = MigrationExecutor(connection)
+    applied = [each for each in executor.loader.applied_migrations if each in executor.loader.graph.nodes]
+    tables = backups._tables_as_they_are()
+    every = {model: list(model.objects.all()) for model in tables.get_models(include_auto_created=True)}
+    use_database(empty)
+    with connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    MigrationExecutor(connection).migrate(applied)
+    with transaction.atomic():  # references are looked at in the end
+        for model, rows in every.items():
+            model.objects.bulk_create(rows)
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), list(every)):
+            cursor.execute(statement)
+
+
+def test_the_study_of_an_earlier_version_goes_on_after_an_upgrade(earlier) -> None:
+    assert unapplied_migrations()
+    backup = upgrade(earlier)
+    assert unapplied_migrations() == []
+    assert backup is not None
+    BackupFile(backup).check_signature(earlier.keys)
+    assert models.Event.objects.filter(kind="action_noted", data__contains=backup.name).exists(), "it is in the audit"
+    found = verify()
+    assert found.whole, found.faults
+    person = models.Contact.objects.values_list("person", flat=True)[0]
+    assert read_contact(person)["name"]
+    coordinator = Member("ana", (Role.COORDINATOR,), None)
+    now = models.Event.objects.order_by("-number")[0].at + timedelta(hours=1)
+    answers = [
+        answer(Request(f"scan-{number}", coordinator, site, None, ScanCoupon(code)), now)
+        for number, (code, site) in enumerate(models.Coupon.objects.values_list("code", "site_id"))
+    ]
+    assert any(isinstance(each, Accepted) for each in answers)
+    refused = {each.refusal.reason.value for each in answers if not isinstance(each, Accepted)}
+    assert refused <= {"used", "expired", "voided", "not_yet_active"}
+    seed = answer(Request("seed", coordinator, "north", None, AddSeed("new-seed")), now)
+    assert isinstance(seed, Accepted)
+    with zipfile.ZipFile(BytesIO(export_zip())) as exported:
+        people = exported.read("study.csv").decode().splitlines()
+    assert len(people) == models.Person.objects.count() + 1
+    assert verify().whole
+    assert upgrade(earlier) is None, "nothing is left to do, so no back-up is made"
+
+
+def test_the_back_up_before_an_upgrade_is_one_of_the_earlier_version(earlier, tmp_path) -> None:
+    """The way back: the earlier version restores it (tried with that version's own program in the next test)."""
+    backup = upgrade(earlier)
+    (released,) = [path for path in BACKUPS if path.name.startswith("0.3.0")]
+    with zipfile.ZipFile(backup) as made, zipfile.ZipFile(released) as own:
+        assert set(made.namelist()) == set(own.namelist())
+        for name in ("staff.jsonl", "contacts.jsonl", "events.jsonl", "about.json", "manifest.json"):
+            first = [file.read(name).partition(b"\n" if name.endswith("l") else b"\0")[0] for file in (made, own)]
+            assert json.loads(first[0]).keys() == json.loads(first[1]).keys(), name
+        roles = {json.loads(line)["role"] for line in made.read("staff.jsonl").splitlines()}
+    assert roles == {"manager", "coordinator", "interviewer", "cashier", "analyst"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("commit", ["2c51518"])
+def test_the_earlier_version_restores_the_back_up_before_an_upgrade(earlier, tmp_path, commit) -> None:
+    top = Path(__file__).parents[3]
+    program = subprocess.run(["git", "-C", top, "archive", commit, "src"], capture_output=True, check=False)
+    if program.returncode != 0:
+        pytest.skip("the history of the repository is not here")
+    backup = upgrade(earlier)
+    with tarfile.open(fileobj=BytesIO(program.stdout)) as archive:
+        archive.extractall(tmp_path / "program", filter="data")
+    ours = (FOLDER, "DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE", "DATABASE_URL")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    environment["PYTHONPATH"] = str(tmp_path / "program" / "src")
+    for words in (
+        ["restore", backup, tmp_path / "back", "--keys", earlier.path / "keys.json"],
+        ["verify", tmp_path / "back"],
+    ):
+        command = [sys.executable, "-c", COMMAND, str(tmp_path / "program"), *map(str, words)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -30,6 +30,8 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.own_files import own_json
 from peerfront.words.language import PAGE_LANGUAGES
 
+PASSWORD_FILE = "DATABASE_PASSWORD_FILE"
+"""The environment variable that names a file with the password of the database, if DATABASE_URL has none."""
 FOLDER = "PEERFRONT_LIVE_FOLDER"
 """The environment variable that names the folder to the server and its workers."""
 UNFINISHED = "unfinished"
@@ -240,13 +242,22 @@ def postgresql(url: str) -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parts.pop("dbname"),
         "USER": parts.pop("user", ""),
-        "PASSWORD": parts.pop("password", ""),
+        "PASSWORD": parts.pop("password", "") or _password_from_file(),
         "HOST": parts.pop("host", ""),
         "PORT": str(parts.pop("port", "")),
         "OPTIONS": parts,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
     }
+
+
+def _password_from_file() -> str:
+    path = os.environ.get(PASSWORD_FILE, "")
+    try:
+        return Path(path).read_text("utf-8").rstrip("\r\n") if path else ""
+    except (OSError, UnicodeError) as problem:
+        why = getattr(problem, "strerror", None) or type(problem).__name__
+        raise SettingError("live_folder.password_file", variable=PASSWORD_FILE, path=path, problem=why) from None
 
 
 class WithoutPersonalData(logging.Formatter):

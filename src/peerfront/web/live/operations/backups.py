@@ -23,8 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+from django.apps import apps as tables_of_today
+from django.apps.registry import Apps
 from django.contrib.auth.models import User
-from django.db import DataError, IntegrityError, transaction
+from django.db import DataError, IntegrityError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from peerfront import __version__
@@ -45,6 +48,7 @@ from peerfront.web.live.operations.backup_files import (
     BackupFile,
     Manifest,
 )
+from peerfront.web.live.operations.opening import migrate, unapplied_migrations
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
@@ -111,8 +115,11 @@ def check_place(path: Path) -> None:
 
 
 @one_moment()
-def write_backup(folder: LiveFolder, path: Path) -> Path:
-    """Write a back-up to a new file, completely or not at all, readable only by its owner."""
+def write_backup(folder: LiveFolder, path: Path, tables: Apps = tables_of_today) -> Path:
+    """Write a back-up to a new file, completely or not at all, readable only by its owner.
+
+    `tables` are those of an earlier version before they are migrated.
+    """
     check_place(path)
     remove_leftovers(path.parent)  # of killed back-ups
     temporary = path.parent / temporary_name()
@@ -120,7 +127,7 @@ def write_backup(folder: LiveFolder, path: Path) -> Path:
         temporary.touch(mode=0o600)
         with temporary.open("wb") as file:
             with zipfile.ZipFile(file, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
-                _write(archive, folder)
+                _write(archive, folder, tables)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -140,7 +147,7 @@ def remove_all_but(folder: LiveFolder, newest: int) -> list[Backup]:
     return gone
 
 
-def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
+def _write(archive: zipfile.ZipFile, folder: LiveFolder, tables: Apps) -> None:
     digests: dict[str, str] = {}
 
     def add(name: str, parts: Iterable[bytes]) -> None:
@@ -154,7 +161,7 @@ def _write(archive: zipfile.ZipFile, folder: LiveFolder) -> None:
     def add_lines(name: str, rows: Iterable[dict[str, Any]]) -> None:
         add(name, (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows))
 
-    staff, contacts = list(_staff()), list(_contacts())
+    staff, contacts = list(_staff(tables)), list(_contacts(tables))
     add_lines(STAFF, staff)
     add_lines(CONTACTS, contacts)
     n_events, head = last_event()
@@ -175,21 +182,23 @@ def _events(last: int) -> Iterator[dict[str, Any]]:
         yield {"number": number, "before": before, "hash": digest, "data": data}
 
 
-def _staff() -> Iterator[dict[str, Any]]:
-    for user in User.objects.select_related("member").order_by("pk"):
+def _staff(tables: Apps) -> Iterator[dict[str, Any]]:
+    users: Any = tables.get_model("auth", "User")
+    for user in users.objects.select_related("member").order_by("pk"):
         member = getattr(user, "member", None)
         yield {
             "name": user.username,
             "password": user.password,
             "active": user.is_active,
             "last_login": user.last_login.isoformat() if user.last_login else None,
-            "role": member.roles if member else None,
+            "role": (getattr(member, "roles", None) or member.role) if member else None,  # one role until 0.3
             "site": member.site_id if member else None,
         }
 
 
-def _contacts() -> Iterator[dict[str, Any]]:
-    for each in models.Contact.objects.order_by("person_id").iterator(chunk_size=2_000):
+def _contacts(tables: Apps) -> Iterator[dict[str, Any]]:
+    contacts: Any = tables.get_model("records", "Contact")
+    for each in contacts.objects.order_by("person_id").iterator(chunk_size=2_000):
         sealed = base64.b64encode(bytes(each.sealed)).decode()
         yield {"person": each.person_id, "sealed": sealed, "written_at": each.written_at.isoformat()}
 
@@ -206,6 +215,24 @@ def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
     check_place(path)  # before the note
     ask_here(backup_note(path.name))
     return write_backup(folder, path)
+
+
+def upgrade(folder: LiveFolder) -> Path | None:
+    """Bring the tables up to date; before that, back up a study of an earlier version in a form that it can restore."""
+    path = None
+    if unapplied_migrations() and models.Event._meta.db_table in connection.introspection.table_names():
+        path = write_backup(folder, folder.backups / new_name(folder), _tables_as_they_are())
+    migrate()
+    if path is not None:
+        ask_here(backup_note(path.name))
+    return path
+
+
+def _tables_as_they_are() -> Apps:
+    """The tables as the applied migrations have made them."""
+    loader = MigrationExecutor(connection).loader
+    applied = [each for each in loader.applied_migrations if each in loader.graph.nodes]
+    return cast(Apps, loader.project_state(applied).apps)
 
 
 @dataclass(frozen=True)

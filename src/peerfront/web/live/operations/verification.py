@@ -1,24 +1,16 @@
 """Check that the chain of events is intact, and that every row of the tables follows from it."""
 
-import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from shlex import quote
 from typing import Any, cast
 
 from django.db import connection, transaction
 
 from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.web.live.folder import LiveFolder
-from peerfront.web.live.operations.opening import unapplied_migrations
-from peerfront.web.live.operations.serving import deployment_checks
+from peerfront.foundation.messages import Message, note
 from peerfront.web.live.records import models
-from peerfront.web.live.records.contacts import readable
-from peerfront.web.live.records.database import DatabaseRecords, link_of, table
+from peerfront.web.live.records.database import link_of, table
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
@@ -135,20 +127,6 @@ def _difference(row: object, follows: object) -> list[str]:
 
 NEWEST = 1_000
 """Events at the end of the chain that are looked at; `verify` looks at all."""
-NEWEST_CONTACTS = 20
-
-
-def findings(folder: LiveFolder) -> list[Message]:
-    """The problems to repair; empty if all is well."""
-    faults = deployment_checks() + _readable_by_others(folder)
-    if missing := unapplied_migrations():
-        return [*faults, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
-    if DatabaseRecords().study() is None:
-        return [*faults, note("live_health.not_begun")]
-    contacts = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
-    if not all(readable(bytes(sealed)) for sealed in contacts):
-        return [*faults, *newest_events(), note("live_health.other_keys")]
-    return faults + newest_events()
 
 
 def newest_events() -> list[Message]:
@@ -161,20 +139,3 @@ def newest_events() -> list[Message]:
             return [note("live_health.broken_chain", number=event.number)]
         before = link.hash
     return []
-
-
-def _readable_by_others(folder: LiveFolder) -> list[Message]:
-    if sys.platform == "win32":
-        return []  # permissions are lists there, which os.stat does not show
-    private = [folder.path / "keys.json"]
-    if _open_to_others(folder.path):  # otherwise nobody else can reach the files in it
-        private += [folder.sqlite_file, folder.backups, folder.models, folder.logs]
-    return [
-        note("live_health.open_to_others", path=path, quoted=quote(str(path)))
-        for path in private
-        if _open_to_others(path)
-    ]
-
-
-def _open_to_others(path: Path) -> bool:
-    return path.exists() and bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
