@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
@@ -45,6 +46,8 @@ from peerfront.web.live.operations.backup_files import (
     BackupFile,
     Manifest,
 )
+from peerfront.web.live.operations.registers import registers, state_registers
+from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
@@ -129,6 +132,7 @@ def write_backup(folder: LiveFolder, path: Path) -> Path:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+    keep_head(folder)
     return path
 
 
@@ -253,6 +257,9 @@ def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
     unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
     details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
     ask_here(NoteAction(Action.RESTORE, backup.path.name[:100], details))
+    expected = registers(link.event for link in links)
+    if expected.bound is None or expected.other_keys(settings.KEYS):
+        state_registers()
     return Restored(len(links), head, rows, staff, contacts, unreadable)
 
 

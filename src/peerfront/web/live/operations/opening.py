@@ -75,8 +75,11 @@ def unapplied_migrations() -> list[str]:
 
 
 def migrate() -> None:
-    """Bring the tables up to date."""
+    """Bring the tables up to date; a study of 0.3 then states once who its users are, and which keys it has."""
     call_command("migrate", verbosity=0, interactive=False)
+    from peerfront.web.live.operations.registers import state_if_upgraded  # needs Django to be set up
+
+    state_if_upgraded(settings.LIVE_FOLDER)
 
 
 def check_migrated() -> None:

@@ -116,6 +116,7 @@ class Action(StrEnum):
     MANAGE_USERS = Declaration("manage_users", Scope.STUDY, _MANAGER, pages="add_user user")
     BACK_UP = Declaration("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
     RESTORE = Declaration("restore", Scope.STUDY, _MANAGER)
+    STATE_REGISTERS = Declaration("state_registers", Scope.STUDY, _MANAGER)
     IMPORT_STUDY = Declaration("import_study", Scope.STUDY, _MANAGER, pages="import_study")
 
 
