@@ -79,7 +79,7 @@ def migrate() -> None:
     call_command("migrate", verbosity=0, interactive=False)
     from peerfront.web.live.operations.registers import state_if_upgraded  # needs Django to be set up
 
-    state_if_upgraded(settings.LIVE_FOLDER)
+    state_if_upgraded(LiveFolder(Path(os.environ[FOLDER])))
 
 
 def check_migrated() -> None:

@@ -1,6 +1,7 @@
 """Check that the chain of events is intact and signed, and that tables, users and contact details follow from it."""
 
 import hmac
+import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,12 +11,11 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, cast
 
-from django.conf import settings
 from django.db import connection, transaction
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy, note
-from peerfront.web.live.folder import Keys, LiveFolder
+from peerfront.web.live.folder import FOLDER, Keys, LiveFolder
 from peerfront.web.live.operations.opening import unapplied_migrations
 from peerfront.web.live.operations.registers import compare_registers, registers
 from peerfront.web.live.operations.serving import deployment_checks
@@ -61,7 +61,7 @@ def verify(folder: LiveFolder | None = None, elsewhere: Sequence[Path] = ()) -> 
 
     The folder is that of the study which is open, unless another is given; `elsewhere` are back-ups outside it.
     """
-    folder = folder or settings.LIVE_FOLDER
+    folder = folder or LiveFolder(Path(os.environ[FOLDER]))
     keys = folder.keys
     with one_moment():
         heads = signed_heads(folder, elsewhere)  # before the first query, which fixes the moment
