@@ -19,6 +19,7 @@ from peerfront.web.live.folder import Keys, LiveFolder
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import fingerprint
+from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import ActionNoted, Event, RegistersStated, StatedUser, StudyBegun
 from peerfront.web.live.rules.requests import StateRegisters
@@ -92,6 +93,12 @@ def _state(found: Registers, number: int, stated: RegistersStated) -> None:
     found.bound, found.keys, found.users, found.contacts = number, dict(stated.keys), users, contacts
 
 
+def other_keys_here(folder: LiveFolder) -> list[str]:
+    """Name the keys of the folder that are not those of the study in the database."""
+    stored = models.Event.objects.filter(kind__in=("study_begun", "registers_stated")).order_by("number")
+    return registers(link_of(each).event for each in stored).other_keys(folder.keys)
+
+
 def users_here() -> Iterator[tuple[StatedUser, bool]]:
     """All users of the database, and whether peerfront set the password of each."""
     for user in User.objects.select_related("member").order_by("pk"):
@@ -143,8 +150,10 @@ def state_registers() -> None:
     ask_here(StateRegisters(settings.KEYS.checks, users, tuple(contacts_here())))
 
 
-def state_if_upgraded(folder: LiveFolder) -> None:
+def state_if_upgraded(folder: LiveFolder) -> bool:
     """State the registers of a study of 0.3; never of one whose events or heads were signed before."""
     signed = models.Event.objects.exclude(signature="")
-    if models.Study.objects.exists() and not folder.heads.exists() and not signed.exists():
+    is_upgraded = models.Study.objects.exists() and not folder.heads.exists() and not signed.exists()
+    if is_upgraded:
         state_registers()
+    return is_upgraded

@@ -21,6 +21,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
+from peerfront.web.live.operations.registers import other_keys_here
 from peerfront.web.live.operations.signed_heads import keep_head
 
 THREADS = 8
@@ -135,6 +136,8 @@ def serve(
     serious = [str(each) for each in run_checks() if each.is_serious()]
     if serious:
         raise SettingError("live_server.checks", faults=serious)
+    if other_keys_here(folder):  # events would be signed with the wrong key
+        raise SettingError("live_health.other_keys")
     listening = listen("127.0.0.1" if host == "localhost" else host, port)
     serving = folder.serving
     server = Server(get_wsgi_application(), listening, threads=threads, proxy=proxy if serving.tls else None)

@@ -17,7 +17,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import FOLDER, Keys, LiveFolder
 from peerfront.web.live.operations.opening import unapplied_migrations
-from peerfront.web.live.operations.registers import compare_registers, registers
+from peerfront.web.live.operations.registers import compare_registers, other_keys_here, registers
 from peerfront.web.live.operations.serving import deployment_checks
 from peerfront.web.live.operations.signed_heads import SignedHeads, signed_heads
 from peerfront.web.live.records import models
@@ -89,7 +89,7 @@ def verify(folder: LiveFolder | None = None, elsewhere: Sequence[Path] = ()) -> 
         users = contacts = 0
         if expected.bound:
             users, contacts, odd = compare_registers(expected)
-            faults += odd
+            faults += odd if folder.heads.exists() else [*odd, note("live_records.no_heads", file=folder.heads.name)]
     found = tuple(_some(differences + faults))
     bound = expected.bound is not None
     return Verification(
@@ -204,7 +204,7 @@ def findings(folder: LiveFolder) -> list[Message]:
     if DatabaseRecords().study() is None:
         return [*faults, note("live_health.not_begun")]
     contacts = models.Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS]
-    if not all(readable(bytes(sealed)) for sealed in contacts):
+    if other_keys_here(folder) or not all(readable(bytes(sealed)) for sealed in contacts):
         return [*faults, *newest_events(), note("live_health.other_keys")]
     return faults + newest_events()
 
