@@ -68,7 +68,7 @@ def test_a_back_up_is_restored_into_the_other_database(database, small_study, tm
     restored = restore(BackupFile(path), other_folder)
     assert (restored.head, restored.contacts, restored.unreadable, restored.staff) == (head, 1, 0, 2)
     assert restored.rows == sum(map(len, before.values()))
-    found = verify()
+    found = verify(other_folder)
     assert found.whole, found.faults
     assert found.events == restored.events + 1, "the restore is noted"
     after = _rows()

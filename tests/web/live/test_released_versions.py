@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
-from django_site import STUDY_FOLDER, empty_database, use_database
+from django_site import STUDY_FOLDER, empty_database, empty_study_folder, use_database
 
 from peerfront.web.live.folder import LiveFolder, Serving, sqlite
 from peerfront.web.live.operations.backup_files import BackupFile
@@ -32,6 +32,7 @@ def test_there_is_something_of_each_release() -> None:
 def test_a_database_of_an_earlier_version_is_migrated_with_its_data(stored, tmp_path) -> None:
     path = tmp_path / "study.sqlite3"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
+    empty_study_folder()
     try:
         use_database(sqlite(path))
         migrate()
@@ -64,4 +65,4 @@ def test_a_back_up_of_an_earlier_version_is_restored(database, stored, tmp_path)
     folder.create(Serving(), STUDY_FOLDER.keys)
     restored = restore(BackupFile(stored), folder)
     assert (restored.staff, restored.contacts, restored.unreadable) == (2, 1, 1)
-    assert verify().whole
+    assert verify(folder).whole

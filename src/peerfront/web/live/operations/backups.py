@@ -230,9 +230,11 @@ def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
     """Fill an empty database and the folder, read everything back, and compare; undo everything if anything differs."""
     try:
         with transaction.atomic():
-            return _restored(backup, folder)
+            restored = _restored(backup, folder)
     except (Contradiction, IntegrityError, DataError) as fault:
         raise DataFileError("live_backup.contradiction", path=backup.path, fault=type(fault).__name__) from None
+    keep_head(folder)
+    return restored
 
 
 def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
