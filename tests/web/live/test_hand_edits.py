@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.test import Client
 from django_site import STUDY_FOLDER, empty_database, empty_study_folder, use_database
@@ -20,6 +21,7 @@ from peerfront.web.live.operations.backups import restore, write_backup
 from peerfront.web.live.operations.opening import migrate
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
+from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.operations.verification import findings, verify
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
@@ -70,6 +72,18 @@ def test_edits_of_the_database_are_found_and_named(played) -> None:
     verified = verify()
     assert (verified.whole, verified.bound, verified.users, verified.contacts) == (True, True, 3, 2)
     assert (verified.heads, verified.backups) == (2, 1)
+
+
+def test_a_password_written_by_hand_is_not_made_good_by_logging_in_with_it(played) -> None:
+    boss = User.objects.get(username="boss")
+    User.objects.filter(username="boss").update(password=make_password(NEW))
+    for change in (NEW, NEW * 2):  # a hash that Django makes anew at a login, and another password chosen by them
+        boss = User.objects.get(username="boss")
+        boss.set_password(change)
+        boss.save()
+        assert [each.code for each in verify().faults] == ["live_records.password_set"]
+    new_link(boss, "")
+    assert verify().whole, "what the message says to do"
 
 
 @pytest.mark.usefixtures("database")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models.signals import post_save
+from django.db.models.signals import post_save, pre_save
 from django.dispatch import receiver
 
 from peerfront.web.live.rules import records
@@ -235,10 +235,16 @@ def password_seal(user: Any) -> str:
     return str(settings.KEYS.signature("password", f"{user.pk} {user.password}"))
 
 
-@receiver(post_save, sender=settings.AUTH_USER_MODEL)
-def _seal_password(instance: Any, created: bool, update_fields: Any, **_: Any) -> None:
-    if not created and (update_fields is None or "password" in update_fields):
-        Member.objects.filter(user=instance).update(password_seal=password_seal(instance))
+@receiver(pre_save, sender=settings.AUTH_USER_MODEL)
+def _seal_password(instance: Any, update_fields: Any, **_: Any) -> None:
+    """Seal a new password; not if the one before had no seal, for it was perhaps a stranger who logged in with it."""
+    if instance._state.adding or (update_fields is not None and "password" not in update_fields):
+        return
+    member = Member.objects.filter(user_id=instance.pk).select_related("user").first()
+    if member is None:
+        return
+    if not instance.has_usable_password() or member.password_seal == password_seal(member.user):
+        Member.objects.filter(pk=member.pk).update(password_seal=password_seal(instance))
 
 
 @receiver(post_save, sender=Member)
