@@ -2,8 +2,8 @@
 
     python benchmarks/live_hand_edits.py [sqlite | postgresql]
 
-Each edit is made in a transaction that is undone afterwards, by somebody who can write to the whole database but has
-no keys. The last ones are by somebody who has the study's folder and keys as well: they show what only paper can tell.
+Each edit is made in a transaction that is undone afterwards, mostly as by somebody who can write to the database but has
+no keys; those of files need the folder. The last ones remain unnoticed: they show what only paper can tell.
 """
 
 import json
@@ -450,7 +450,7 @@ def main() -> None:
             missed += [] if found else [name]
         assert not found_by_verify(folder, lambda _: None), "every edit was undone"
     by_design = [name for name in missed if name in ONLY_PAPER]
-    print(f"{database}: {len(EDITS)} edits without the keys, {len(EDITS) - len(missed) + len(by_design)} found; "
+    print(f"{database}: {len(EDITS)} edits, {len(EDITS) - len(missed) + len(by_design)} found; "
           f"{len(ONLY_PAPER)} that only paper can show, {len(ONLY_PAPER) - len(by_design)} found")  # fmt: skip
     print("missed:", "; ".join(missed) or "none")
 
