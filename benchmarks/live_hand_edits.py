@@ -2,8 +2,8 @@
 
     python benchmarks/live_hand_edits.py [sqlite | postgresql]
 
-Each edit is made in a transaction that is undone afterwards, mostly as by somebody who can write to the database but has
-no keys; those of files need the folder. The last ones remain unnoticed: they show what only paper can tell.
+Each edit is made in a transaction that is undone afterwards, mostly as by somebody who can write to the database but
+has no keys; those of files need the folder. The last ones remain unnoticed: they show what only paper can tell.
 """
 
 import json
