@@ -183,17 +183,45 @@ def restore_command(
     tell("Serve it with: {command}", command=f"peerfront live serve {quote(str(folder))}")
 
 
-def verify_command(folder: FOLDER) -> None:
-    """Compare every row with what the events say, and the events with their hashes; exit code 1 if anything differs."""
-    opened(folder)
+def verify_command(
+    folder: FOLDER,
+    backup: Annotated[
+        list[Path] | None,
+        typer.Option(help="A back-up outside the study's folder to compare with, too; repeatable."),
+    ] = None,
+) -> None:
+    """Compare every row, user and contact detail with the events; exit code 1 if anything differs.
+
+    The events are compared with their hashes and signatures, with the signed heads in the folder, and with back-ups.
+    """
+    study = opened(folder)
     from peerfront.web.live.operations.verification import verify
 
-    found = verify()
+    found = verify(study, backup or ())
     tell("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows)
     show(found.head)
+    for each in found.notes:
+        show(f"- {each}")
     if not found.whole:
         for fault in found.faults:
             show(f"- {fault}", err=True)
         show(say("The records were changed by something else than peerfront. Restore a back-up."), err=True)
         raise typer.Exit(1)
+    if not found.bound:
+        show(
+            say(
+                "No event says which keys this study has, so users and contact details could not be compared. After "
+                "an upgrade from 0.3, serve it once with --migrate; otherwise somebody changed the database."
+            ),
+            err=True,
+        )
+        raise typer.Exit(1)
+    tell(
+            "{users:,} users, {contacts:,} contact details; {heads:,} signed heads and {backups:,} back-ups agree.",
+            users=found.users, contacts=found.contacts, heads=found.heads, backups=found.backups,
+        )  # fmt: skip
     tell("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")
+    tell(
+        "Who has the database, keys.json and all back-ups can rewrite everything: only a hash that was written down "
+        "shows it. Compare it with the hash of the same event in the audit."
+    )

@@ -53,6 +53,7 @@ def set_up_django() -> None:
 def use_database(settings: dict) -> None:
     """Let every connection of this process from now on be to this database."""
     connections.close_all()
+    STUDY_FOLDER.heads.unlink(missing_ok=True)  # of another study
     full = dict(connections.settings["default"]) | {"OPTIONS": {}, "USER": "", "PASSWORD": "", "HOST": "", "PORT": ""}
     connections.settings["default"] = full | settings
     if hasattr(connections._connections, "default"):

@@ -13,6 +13,8 @@ from django_site import STUDY_FOLDER
 from live_client import BACKEND, PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import backups
+from peerfront.web.live.operations.registers import state_registers
+from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import managers, new_link, user_of_link
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -430,6 +432,8 @@ def test_every_kind_of_event_has_a_sentence_that_its_fields_fill() -> None:
 
 def test_verifying_again_with_the_same_form_is_fine(study, manager) -> None:
     study.seed("ana")
+    state_registers()
+    keep_head(STUDY_FOLDER)
     for _ in range(2):
         page = manager.post("/audit/verify/", {"key": "k1"}).content.decode()
         assert "Whole" in page
@@ -438,6 +442,10 @@ def test_verifying_again_with_the_same_form_is_fine(study, manager) -> None:
 
 def test_verification_is_shown_and_noted_and_a_changed_row_is_found(study, manager) -> None:
     study.seed("ana")
+    page = manager.post("/audit/verify/", {"key": "k0"}).content.decode()
+    assert "could not be compared" in page, "no event says which keys this study has"
+    state_registers()
+    keep_head(STUDY_FOLDER)
     page = manager.post("/audit/verify/", {"key": "k1"})
     assert "All" in page.content.decode()
     assert '"whole","yes"' in notes()[-1].replace(" ", "")

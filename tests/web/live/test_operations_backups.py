@@ -18,6 +18,7 @@ from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile, keys_from, read_manifest
 from peerfront.web.live.operations.backups import back_up_here, restore
+from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import table
@@ -42,6 +43,7 @@ def small_study() -> LiveStudy:
     contacts.write_contact("ana", {"name": "Ana <b>Lopes</b>", "phone": "555"})
     study.user(Role.MANAGER)
     study.user(Role.INTERVIEWER, "south")
+    state_registers()
     return study
 
 
@@ -66,7 +68,7 @@ def test_a_back_up_is_restored_into_the_other_database(database, small_study, tm
     restored = restore(BackupFile(path), other_folder)
     assert (restored.head, restored.contacts, restored.unreadable, restored.staff) == (head, 1, 0, 2)
     assert restored.rows == sum(map(len, before.values()))
-    found = verify()
+    found = verify(other_folder)
     assert found.whole, found.faults
     assert found.events == restored.events + 1, "the restore is noted"
     after = _rows()

@@ -2,9 +2,11 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django_site import STUDY_FOLDER
 
 from peerfront.web.live import django_settings as live_settings
 from peerfront.web.live.operations.demo import USERS, make_demo, planned_for_one
+from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -16,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("one_database")
 
 def test_the_demo_has_something_of_everything() -> None:
     make_demo()
+    keep_head(STUDY_FOLDER)
     found = verify()
     assert found.whole, found.faults
     assert 60 <= models.Person.objects.count() <= 110

@@ -25,7 +25,7 @@ EXPECTED: dict[Role, dict[str, str]] = {
     },
     Role.MANAGER: dict.fromkeys(
         ("see_audit", "begin_study", "change_settings", "add_site", "manage_users",
-         "back_up", "restore", "try_restore", "import_study", "see_users"), OWN,
+         "back_up", "restore", "try_restore", "state_registers", "import_study", "see_users"), OWN,
     ) | {"see_progress": ANY},
     Role.INVESTIGATOR: dict.fromkeys(("see_plan", "see_progress", "see_estimates"), ANY)
     | dict.fromkeys(("see_people", "see_audit", "see_users"), OWN),

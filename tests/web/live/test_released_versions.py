@@ -18,7 +18,7 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import override_settings
-from django_site import FOLDER, STUDY_FOLDER, empty_database, use_database
+from django_site import FOLDER, STUDY_FOLDER, empty_database, empty_study_folder, use_database
 
 from peerfront.web.live.folder import LiveFolder, Serving, sqlite
 from peerfront.web.live.operations import backups
@@ -57,6 +57,7 @@ def test_there_is_something_of_each_release() -> None:
 def test_a_database_of_an_earlier_version_is_migrated_with_its_data(stored, tmp_path) -> None:
     path = tmp_path / "study.sqlite3"
     path.write_bytes(gzip.decompress(stored.read_bytes()))
+    empty_study_folder()
     try:
         use_database(sqlite(path))
         migrate()
@@ -89,7 +90,7 @@ def test_a_back_up_of_an_earlier_version_is_restored(database, stored, tmp_path)
     folder.create(Serving(), STUDY_FOLDER.keys)
     restored = restore(BackupFile(stored), folder)
     assert (restored.staff, restored.contacts, restored.unreadable) == (2, 1, 1)
-    assert verify().whole
+    assert verify(folder).whole
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda path: path.name)

@@ -12,15 +12,15 @@ from peerfront.web.pages.common_settings import shared, templates
 
 _named = os.environ.get(FOLDER)
 LIVE_FOLDER: LiveFolder | None = LiveFolder(Path(_named)) if _named else None
-_keys = LIVE_FOLDER.keys if LIVE_FOLDER else Keys.drawn()
+KEYS = LIVE_FOLDER.keys if LIVE_FOLDER else Keys.drawn()
 _serving = LIVE_FOLDER.serving if LIVE_FOLDER else Serving()
 
 globals().update(shared())
 LANGUAGE_CODE = _serving.language
 TIME_ZONE = "UTC"
 DEBUG = False
-SECRET_KEY = _keys.secret_key
-CONTACT_KEY = _keys.contact_key
+SECRET_KEY = KEYS.secret_key
+CONTACT_KEY = KEYS.contact_key
 ALLOWED_HOSTS = _serving.names_in_addresses
 DATABASES: dict[str, Any] = {"default": LIVE_FOLDER.database if LIVE_FOLDER else sqlite(Path(":memory:"))}
 INSTALLED_APPS = [

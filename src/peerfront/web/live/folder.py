@@ -8,8 +8,10 @@ models/         fitted models by their fingerprints
 backups/        back-ups
 jobs/           files that are being imported
 logs/           the server's log, without personal data
+heads.jsonl     heads of the chain of events, signed with the secret key, with which `verify` compares the database
 """
 
+import hmac
 import ipaddress
 import json
 import logging
@@ -62,6 +64,17 @@ class Keys:
         except (TypeError, ValueError, AttributeError):
             raise ValueError("contact_key is no key") from None
         return keys
+
+    def signature(self, purpose: str, content: bytes | str) -> str:
+        """What only somebody with these keys can compute; signatures for one purpose are of no use for another."""
+        data = content.encode() if isinstance(content, str) else content
+        return hmac.digest(self.secret_key.encode(), f"peerfront {purpose}\n".encode() + data, "sha256").hex()
+
+    @property
+    def checks(self) -> tuple[tuple[str, str], ...]:
+        """Check values, by which each key can be recognised but not found out; they stand in the chain of events."""
+        contact = hmac.digest(self.contact_key.encode(), b"peerfront key check\n", "sha256").hex()
+        return ("secret_key", self.signature("key check", "")[:16]), ("contact_key", contact[:16])
 
 
 @dataclass(frozen=True)
@@ -123,6 +136,10 @@ class LiveFolder:
     @property
     def backups(self) -> Path:
         return self.path / "backups"
+
+    @property
+    def heads(self) -> Path:
+        return self.path / "heads.jsonl"
 
     @property
     def sqlite_file(self) -> Path:

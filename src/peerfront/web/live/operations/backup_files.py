@@ -23,8 +23,6 @@ from peerfront.foundation.files import is_ordinary, make_folder, write_bytes
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.rules.chain import Link
 
-_PURPOSE = b"peerfront back-up manifest\n"  # keeps these signatures apart from those of sessions (same key)
-
 
 @dataclass(frozen=True)
 class Manifest:
@@ -43,7 +41,7 @@ class Manifest:
     def signature(self, keys: Keys) -> str:
         """What shows that the manifest was written by somebody with these keys."""
         content = json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
-        return hmac.digest(keys.secret_key.encode(), _PURPOSE + content, "sha256").hex()
+        return keys.signature("back-up manifest", content)
 
 
 def read_manifest(content: bytes) -> tuple[Manifest, str]:

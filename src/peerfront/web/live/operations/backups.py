@@ -25,6 +25,7 @@ from typing import Any, cast
 
 from django.apps import apps as tables_of_today
 from django.apps.registry import Apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
@@ -49,6 +50,8 @@ from peerfront.web.live.operations.backup_files import (
     Manifest,
 )
 from peerfront.web.live.operations.opening import migrate, unapplied_migrations
+from peerfront.web.live.operations.registers import registers, state_registers
+from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
@@ -136,6 +139,7 @@ def write_backup(folder: LiveFolder, path: Path, tables: Apps = tables_of_today)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+    keep_head(folder)
     return path
 
 
@@ -253,9 +257,11 @@ def restore(backup: BackupFile, folder: LiveFolder) -> Restored:
     """Fill an empty database and the folder, read everything back, and compare; undo everything if anything differs."""
     try:
         with transaction.atomic():
-            return _restored(backup, folder)
+            restored = _restored(backup, folder)
     except (Contradiction, IntegrityError, DataError) as fault:
         raise DataFileError("live_backup.contradiction", path=backup.path, fault=type(fault).__name__) from None
+    keep_head(folder)
+    return restored
 
 
 def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
@@ -280,6 +286,9 @@ def _restored(backup: BackupFile, folder: LiveFolder) -> Restored:
     unreadable = sum(not readable(bytes(sealed)) for sealed in models.Contact.objects.values_list("sealed", flat=True))
     details = (("events", str(len(links))), ("head", head), ("made_at", backup.about.made_at))
     ask_here(NoteAction(Action.RESTORE, backup.path.name[:100], details))
+    expected = registers(link.event for link in links)
+    if expected.bound is None or expected.other_keys(settings.KEYS):
+        state_registers()
     return Restored(len(links), head, rows, staff, contacts, unreadable)
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 import numpy as np
+from django.conf import settings as django_settings
 
 from peerfront.foundation.randomness import Luck, fold, named_generator, named_luck
 from peerfront.problem import Crowd
 from peerfront.simulation.demo_study import FIELDS, demo_world
 from peerfront.web.live.operations.backups import load
 from peerfront.web.live.operations.staff import CONSOLE, staff_note, write_member
-from peerfront.web.live.records.contacts import write_contact
+from peerfront.web.live.records.contacts import fingerprint, keep_contact, sealed_contact
 from peerfront.web.live.rules import requests
 from peerfront.web.live.rules.actions import Action, Member, Role
 from peerfront.web.live.rules.codes import new_prefix
@@ -104,7 +105,7 @@ class History:
         self.people: dict[str, _Somebody] = {}
         self.open: dict[str, str] = {}  # holders of unused coupons, by code
         self.used: list[str] = []
-        self.contacts: dict[str, dict[str, str]] = {}
+        self.contacts: dict[str, bytes] = {}
 
     def play(self) -> None:
         """Simulate all events until now."""
@@ -183,9 +184,11 @@ class History:
             self.later(back, lambda at: self.ask(pay_recruiter, Role.CASHIER, who.site, at))
 
     def write_contact(self, person: str, who: _Somebody, at: datetime) -> None:
-        self.ask(NoteAction(Action.WRITE_CONTACT, person), Role.INTERVIEWER, who.site, at)
         name = _NAMES[int(self.rng.integers(len(_NAMES)))]
-        self.contacts[person] = {"name": name, "phone": f"555-01{int(self.rng.integers(100)):02d}"}
+        sealed = sealed_contact(person, {"name": name, "phone": f"555-01{int(self.rng.integers(100)):02d}"})
+        note = NoteAction(Action.WRITE_CONTACT, person, fingerprint=fingerprint(person, sealed))
+        self.ask(note, Role.INTERVIEWER, who.site, at)
+        self.contacts[person] = sealed
 
     def hand_out(self, person: str, at: datetime) -> None:
         """A person gets coupons, and some of the people who receive them come later."""
@@ -328,7 +331,7 @@ def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
     journal = Journal()
     logins = tuple(Login(member, _password()) for member in USERS)
     opening: list[Wish] = [
-        requests.BeginStudy(settings, new_prefix()),
+        requests.BeginStudy(settings, new_prefix(), django_settings.KEYS.checks),
         *(requests.AddSite(site, name) for site, name in SITES.items()),
         *(staff_note("added", each.name, each.roles, each.site) for each in USERS),
     ]
@@ -339,8 +342,8 @@ def make_demo(now: datetime | None = None) -> tuple[Login, ...]:
     history = History(journal, first, now)
     history.play()
     load(journal.links)
-    for person, contact in history.contacts.items():
-        write_contact(person, contact)
+    for person, sealed in history.contacts.items():
+        keep_contact(person, sealed)
     for login in logins:
         user = write_member(login.member.name, login.member.roles, login.member.site)
         user.set_password(login.password)

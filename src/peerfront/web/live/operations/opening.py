@@ -45,6 +45,7 @@ def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -
         unapplied_migrations()  # raises a clear error if the database cannot be reached
         migrate()
         yield
+        _keep_head(folder)
         (folder.path / UNFINISHED).unlink()
     except BaseException:
         if settings.configured:
@@ -75,8 +76,19 @@ def unapplied_migrations() -> list[str]:
 
 
 def migrate() -> None:
-    """Bring the tables up to date."""
+    """Bring the tables up to date; a study of 0.3 then states once who its users are, and which keys it has."""
     call_command("migrate", verbosity=0, interactive=False)
+    from peerfront.web.live.operations.registers import state_if_upgraded  # needs Django to be set up
+
+    folder = LiveFolder(Path(os.environ[FOLDER]))
+    if state_if_upgraded(folder):
+        _keep_head(folder)
+
+
+def _keep_head(folder: LiveFolder) -> None:
+    from peerfront.web.live.operations.signed_heads import keep_head  # needs Django to be set up
+
+    keep_head(folder)
 
 
 def check_migrated() -> None:

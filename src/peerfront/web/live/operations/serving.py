@@ -3,6 +3,7 @@
 import logging
 import signal
 import socket
+import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -13,16 +14,21 @@ from typing import Any
 import waitress
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
+from django.db import DatabaseError, connections
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
+from peerfront.web.live.operations.registers import other_keys_here
+from peerfront.web.live.operations.signed_heads import keep_head
 
 THREADS = 8
 LONGEST_STOP = 30
 """Seconds that running requests have to end after the server was asked to stop."""
+HEADS_EVERY = 600
+"""Seconds between two signed heads of the chain, with which `verify` compares it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -130,6 +136,8 @@ def serve(
     serious = [str(each) for each in run_checks() if each.is_serious()]
     if serious:
         raise SettingError("live_server.checks", faults=serious)
+    if other_keys_here(folder):  # events would be signed with the wrong key
+        raise SettingError("live_health.other_keys")
     listening = listen("127.0.0.1" if host == "localhost" else host, port)
     serving = folder.serving
     server = Server(get_wsgi_application(), listening, threads=threads, proxy=proxy if serving.tls else None)
@@ -142,7 +150,7 @@ def serve(
     )
 
     stop_nights = start_nights()
-    with stopped_by_signals(server.stop):
+    with stopped_by_signals(server.stop), heads_kept(folder):
         _log.info("started")
         if browser:
             with suppress(webbrowser.Error):
@@ -151,6 +159,34 @@ def serve(
     stop_nights()
     _log.info("stopped")
     tell(note("live_server.stopped"))
+
+
+@contextmanager
+def heads_kept(folder: LiveFolder) -> Iterator[None]:
+    """Keep a signed head of the chain now, every ten minutes, and at the end."""
+    end = threading.Event()
+
+    def watch() -> None:
+        while not end.is_set():
+            end.wait(HEADS_EVERY)
+            keep()
+
+    def keep() -> None:
+        try:
+            keep_head(folder)
+        except DatabaseError:  # it may be unreachable for a while
+            _log.exception("A signed head could not be kept.")
+        finally:
+            connections.close_all()
+
+    keep()
+    thread = threading.Thread(target=watch, name="signed heads", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
 
 
 def _opening_lines(folder: LiveFolder, here: str, host: str) -> list[Message]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
-from django.conf import settings
+from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.validators import UnicodeUsernameValidator
@@ -33,7 +33,7 @@ def begin(settings: Settings, sites: Mapping[str, str], now: datetime | None = N
     """Begin a study in an empty database."""
     if models.Event.objects.exists():
         raise SettingError("live_database.not_empty")
-    ask_here(BeginStudy(settings, new_prefix()), now=now)
+    ask_here(BeginStudy(settings, new_prefix(), django_settings.KEYS.checks), now=now)
     for site, name in sites.items():
         ask_here(AddSite(site, name), now=now)
 
@@ -81,7 +81,7 @@ def new_link(user: User, site_address: str) -> OneTimeLink:
     user.save(update_fields=["password"])
     number = urlsafe_base64_encode(str(user.pk).encode())
     path = reverse("first_login", args=[number, default_token_generator.make_token(user)])
-    return OneTimeLink(site_address.rstrip("/") + path, timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT))
+    return OneTimeLink(site_address.rstrip("/") + path, timedelta(seconds=django_settings.PASSWORD_RESET_TIMEOUT))
 
 
 def user_of_link(number: str, token: str) -> User | None:

@@ -107,7 +107,7 @@ def _inside(folder: LiveFolder) -> Iterator[Finding]:
         return
     yield from _records()
     yield _clock(datetime.now(UTC))
-    yield _keys()
+    yield _keys(folder)
     yield from _backups(folder)
     yield _drill(folder)
     yield _planning()
@@ -278,12 +278,13 @@ def _records() -> Iterator[Finding]:
         yield ok(RECORDS, note("live_doctor.records", events=last_event()[0]))
 
 
-def _keys() -> Finding:
+def _keys(folder: LiveFolder) -> Finding:
+    from peerfront.web.live.operations.registers import other_keys_here
     from peerfront.web.live.records.contacts import readable
     from peerfront.web.live.records.models import Contact
 
     newest = list(Contact.objects.order_by("-written_at").values_list("sealed", flat=True)[:NEWEST_CONTACTS])
-    if not all(readable(bytes(sealed)) for sealed in newest):
+    if other_keys_here(folder) or not all(readable(bytes(sealed)) for sealed in newest):
         return bad(KEYS, note("live_health.other_keys"))
     return ok(KEYS, note("live_doctor.keys", number=len(newest)))
 

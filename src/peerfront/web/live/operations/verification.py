@@ -1,17 +1,23 @@
-"""Check that the chain of events is intact, and that every row of the tables follows from it."""
+"""Check that the chain of events is intact and signed, and that tables, users and contact details follow from it."""
 
-from collections.abc import Iterator
+import hmac
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from django.db import connection, transaction
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
+from peerfront.web.live.folder import FOLDER, Keys, LiveFolder
+from peerfront.web.live.operations.registers import compare_registers, registers
+from peerfront.web.live.operations.signed_heads import SignedHeads, signed_heads
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, table
-from peerfront.web.live.records.recording import event_columns
+from peerfront.web.live.records.recording import event_columns, signature
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 
@@ -28,19 +34,36 @@ class Verification:
     """The hash of the last event; if it is also noted elsewhere, nobody can rewrite the past unnoticed."""
     rows: int
     faults: tuple[Message, ...]
+    notes: tuple[Message, ...] = ()
+    """What was stated once, such as the users at an upgrade, and so is known from that event on only."""
+    bound: bool = False
+    """Whether an event says which keys the study has; otherwise users and contact details cannot be compared."""
+    users: int = 0
+    contacts: int = 0
+    heads: int = 0
+    """Signed heads in the folder with which the chain was compared."""
+    backups: int = 0
+    """Back-ups with whose signed heads it was compared."""
 
     @property
     def whole(self) -> bool:
         return not self.faults
 
 
-def verify() -> Verification:
-    """Read all events, rebuild all tables in memory, and compare, as of one moment and without locking."""
+def verify(folder: LiveFolder | None = None, elsewhere: Sequence[Path] = ()) -> Verification:
+    """Compare the database with its events and with all signed heads, as of one moment and without locking.
+
+    The folder is that of the study which is open, unless another is given; `elsewhere` are back-ups outside it.
+    """
+    folder = folder or LiveFolder(Path(os.environ[FOLDER]))
+    keys = folder.keys
     with one_moment():
+        heads = signed_heads(folder, elsewhere)  # before the first query, which fixes the moment
         links, faults = _links()
         head = links[-1].hash if links else FIRST
         try:
-            state = rebuild(checked(links))
+            events = checked(links)
+            state = rebuild(events)
         except (DataFileError, Contradiction) as broken:
             message = (
                 broken.message
@@ -48,8 +71,45 @@ def verify() -> Verification:
                 else note("live_records.broken", problem=str(broken))
             )
             return Verification(len(links), head, 0, (message,))
+        expected = registers(events)
         rows, differences = compare(state)
-    return Verification(len(links), head, rows, tuple(_some(differences + faults)))
+        hashes = [link.hash for link in links]
+        if "secret_key" in (others := expected.other_keys(keys)):
+            fault = _other_key(heads, hashes, folder, others)
+            return Verification(len(links), head, rows, (fault, *_some(differences + faults)), bound=True)
+        if others:
+            faults.append(note("live_records.keys_changed", names=others))
+        faults += [*_unsigned(hashes, keys, expected.bound), *heads.faults, *heads.differences(hashes)]
+        users = contacts = 0
+        if expected.bound:
+            users, contacts, odd = compare_registers(expected)
+            faults += odd if folder.heads.exists() else [*odd, note("live_records.no_heads", file=folder.heads.name)]
+    found = tuple(_some(differences + faults))
+    bound = expected.bound is not None
+    return Verification(
+        len(links), head, rows, found, tuple(expected.notes), bound, users, contacts, heads.kept, heads.backups
+    )
+
+
+def _unsigned(hashes: Sequence[str], keys: Keys, bound: int | None) -> Iterator[Message]:
+    """Find the first event that has no signature, although it or an earlier one must have it, or has a wrong one."""
+    stored, signed = dict(models.Event.objects.values_list("number", "signature").iterator(5_000)), False
+    for number, digest in enumerate(hashes, start=1):
+        present = stored.get(number, "")
+        signed = signed or bool(present) or number == bound
+        if signed and not hmac.compare_digest(present.encode(), signature(number, digest, keys).encode()):
+            yield note("live_records.not_signed", number=number)
+            return
+
+
+def _other_key(heads: SignedHeads, hashes: Sequence[str], folder: LiveFolder, names: list[str]) -> Message:
+    """Say whether the database is of another study, or the keys are: by the heads that these keys have signed."""
+    if heads.heads:
+        return note("live_records.other_study", file=heads.heads[0][0])
+    kept = folder.heads.read_text(errors="replace") if folder.heads.exists() else ""
+    if any(digest in kept for digest in hashes):
+        return note("live_records.keys_changed", names=names)
+    return note("live_records.other_study_or_keys", names=names)
 
 
 @contextmanager

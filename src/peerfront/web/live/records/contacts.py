@@ -16,14 +16,28 @@ def _box() -> Fernet:
     return Fernet(settings.CONTACT_KEY)
 
 
-def write_contact(person: str, contact: dict[str, str]) -> None:
-    """Save or replace a person's contact details; delete empty ones."""
+def sealed_contact(person: str, contact: dict[str, str]) -> bytes:
+    """Encrypt a person's contact details; nothing for empty ones."""
     details = {name: contact[name].strip() for name in FIELDS if contact.get(name, "").strip()}
-    if not details:
+    return _box().encrypt(json.dumps({"person": person, **details}, ensure_ascii=False).encode()) if details else b""
+
+
+def fingerprint(person: str, sealed: bytes) -> str:
+    """What the note of encrypted contact details says about them, by which others are noticed; empty for none."""
+    return str(settings.KEYS.signature("contact", person.encode() + b" " + sealed))[:32] if sealed else ""
+
+
+def keep_contact(person: str, sealed: bytes) -> None:
+    """Save or replace a person's encrypted contact details; delete them if there are none."""
+    if sealed:
+        Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
+    else:
         delete_contact(person)
-        return
-    sealed = _box().encrypt(json.dumps({"person": person, **details}, ensure_ascii=False).encode())
-    Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
+
+
+def write_contact(person: str, contact: dict[str, str]) -> None:
+    """Encrypt and save contact details; whoever notes it needs their fingerprint, and does this in two steps."""
+    keep_contact(person, sealed_contact(person, contact))
 
 
 def read_contact(person: str) -> dict[str, str] | None:

@@ -9,10 +9,12 @@ Fields have the names of the row they store (`rules.records`); the field of a co
 """
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.signals import post_save, pre_save
+from django.dispatch import receiver
 
 from peerfront.web.live.rules import records
 
@@ -209,6 +211,8 @@ class Event(models.Model):
     at = models.DateTimeField(db_index=True)
     data = models.TextField()
     """The event as JSON text; the columns above only serve searches."""
+    signature = models.CharField(max_length=64, default="")
+    """Number and hash signed with the study's secret key, which is not in the database; empty before 0.4."""
 
     class Meta:
         ordering: ClassVar = ["number"]
@@ -222,6 +226,31 @@ class Member(models.Model):
     roles = models.CharField(max_length=200)
     """With commas between them (`rules.actions.roles_text`)."""
     site = models.ForeignKey(Site, models.PROTECT, null=True, blank=True)
+    password_seal = models.CharField(max_length=64, default="")
+    """The hash of the password, signed with the study's secret key whenever peerfront sets one."""
+
+
+def password_seal(user: Any) -> str:
+    """What shows that peerfront, and not somebody in the database, has set the present password of a user."""
+    return str(settings.KEYS.signature("password", f"{user.pk} {user.password}"))
+
+
+@receiver(pre_save, sender=settings.AUTH_USER_MODEL)
+def _seal_password(instance: Any, update_fields: Any, **_: Any) -> None:
+    """Seal a new password; not if the one before had no seal, for it was perhaps a stranger who logged in with it."""
+    if instance._state.adding or (update_fields is not None and "password" not in update_fields):
+        return
+    member = Member.objects.filter(user_id=instance.pk).select_related("user").first()
+    if member is None:
+        return
+    if not instance.has_usable_password() or member.password_seal == password_seal(member.user):
+        Member.objects.filter(pk=member.pk).update(password_seal=password_seal(instance))
+
+
+@receiver(post_save, sender=Member)
+def _seal_password_of_member(instance: Member, created: bool, **_: Any) -> None:
+    if created:
+        Member.objects.filter(pk=instance.pk).update(password_seal=password_seal(instance.user))
 
 
 class Contact(models.Model):

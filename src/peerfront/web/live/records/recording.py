@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
+from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Exists, Subquery
 from django.utils import timezone
 
+from peerfront.web.live.folder import Keys
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import (
     DatabaseRecords,
@@ -262,7 +264,13 @@ def event_columns(link: Link) -> dict[str, Any]:
         "site": stamp["site"],
         "at": datetime.fromisoformat(stamp["server_time"]),
         "data": _text(link),
+        "signature": signature(link.number, link.hash, settings.KEYS),
     }
+
+
+def signature(number: int, digest: str, keys: Keys) -> str:
+    """What shows that peerfront added an event: who can only write to the database cannot hash the chain again."""
+    return keys.signature("event", f"{number} {digest}")
 
 
 def _add(decided: _Decision) -> None:

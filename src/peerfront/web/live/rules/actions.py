@@ -117,6 +117,7 @@ class Action(StrEnum):
     BACK_UP = Declaration("back_up", Scope.STUDY, _MANAGER, pages="backups backup_file")
     RESTORE = Declaration("restore", Scope.STUDY, _MANAGER)
     TRY_RESTORE = Declaration("try_restore", Scope.STUDY, _MANAGER)
+    STATE_REGISTERS = Declaration("state_registers", Scope.STUDY, _MANAGER)
     IMPORT_STUDY = Declaration("import_study", Scope.STUDY, _MANAGER, pages="import_study")
 
 

@@ -50,7 +50,7 @@ def effects(before: Records, event: Event) -> Effects:
             seed = records.PersonRow(fact.person, site, fact.code, None, at)
             code = records.CouponRow(fact.code, None, site, at, at.date(), at.date())
             return Effects((seed, code, records.RedemptionRow(fact.code, fact.person, at, site)), (study,))
-        case events.CouponScanned() | events.ActionNoted():
+        case events.CouponScanned() | events.ActionNoted() | events.RegistersStated():
             return Effects(changed=(study,))
         case events.PersonEnrolled():
             person = records.PersonRow(fact.person, site, fact.code, fact.recruiter, at)

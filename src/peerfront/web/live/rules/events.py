@@ -67,6 +67,31 @@ class StudyBegun(Frozen):
     prefix: str
     """The first characters of all its coupon codes."""
     settings: Settings
+    keys: tuple[tuple[str, str], ...] = field(default=(), metadata={"later": True})
+    """The study's keys by name, with their check values (`folder.Keys.checks`); empty before 0.4."""
+
+
+class StatedUser(Frozen):
+    """Somebody who may log in, or might once more."""
+
+    name: str
+    roles: str
+    """With commas between them; empty for a user without a role."""
+    site: str
+    """Empty for all sites."""
+    active: bool
+
+
+class RegistersStated(Frozen):
+    """Keys, users and contact details as they were at an upgrade, or at a restore with other keys.
+
+    From here on they follow from this event and later ones; nothing shows whether they were right before.
+    """
+
+    keys: tuple[tuple[str, str], ...]
+    users: tuple[StatedUser, ...]
+    contacts: tuple[tuple[str, str], ...]
+    """People who have contact details, with the fingerprints of these."""
 
 
 class SettingsChanged(Frozen):
@@ -255,6 +280,8 @@ class ActionNoted(Frozen):
     """What it concerns: a person's pseudonym, a file, the name of an account; or nothing."""
     details: tuple[tuple[str, str], ...]
     """Names and values that the audit shows, such as the format of an export."""
+    fingerprint: str = field(default="", metadata={"later": True})
+    """Of contact details, as they were encrypted and made with a key: it tells nothing about what they are."""
 
 
 class RequestRefused(Frozen):
@@ -274,7 +301,7 @@ Fact = (
     StudyBegun | SettingsChanged | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled | AnswersRecorded
     | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
     | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade | PersonImported | ActionNoted
-    | RequestRefused
+    | RegistersStated | RequestRefused
 )  # fmt: skip
 
 

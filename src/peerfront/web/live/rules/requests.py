@@ -10,7 +10,15 @@ from datetime import date, datetime
 from typing import ClassVar
 
 from peerfront.web.live.rules.actions import Action, Member
-from peerfront.web.live.rules.events import ERASABLE, Answers, Frozen, ImportedCoupon, PaymentKind, PlannedCoupons
+from peerfront.web.live.rules.events import (
+    ERASABLE,
+    Answers,
+    Frozen,
+    ImportedCoupon,
+    PaymentKind,
+    PlannedCoupons,
+    StatedUser,
+)
 from peerfront.web.live.rules.study_settings import Settings
 
 _BY_SERVER = {"not_in_digest": True}  # made by the server each time a request is sent, so not part of its digest
@@ -31,6 +39,8 @@ class BeginStudy(Wish, action=Action.BEGIN_STUDY):
     settings: Settings
     prefix: str = field(metadata=_BY_SERVER)
     """A prefix from `codes.new_prefix` that no other study here has."""
+    keys: tuple[tuple[str, str], ...] = field(default=(), metadata=_BY_SERVER)
+    """The study's keys by name, with their check values."""
 
 
 class ChangeSettings(Wish, action=Action.CHANGE_SETTINGS):
@@ -181,6 +191,14 @@ class ImportPeople(Wish, action=Action.IMPORT_STUDY):
     """The source, such as the name of the file."""
 
 
+class StateRegisters(Wish, action=Action.STATE_REGISTERS):
+    """State keys, users and contact details as they are; asked for by an upgrade and by a restore alone."""
+
+    keys: tuple[tuple[str, str], ...]
+    users: tuple[StatedUser, ...]
+    contacts: tuple[tuple[str, str], ...]
+
+
 class NoteAction(Wish):
     """Note an action for the audit that changes no row of the rules; whoever may do it may note it.
 
@@ -193,6 +211,8 @@ class NoteAction(Wish):
     subject: str = ""
     """For contact details and printed coupons the person's pseudonym; otherwise what it is about, or nothing."""
     details: tuple[tuple[str, str], ...] = ()
+    fingerprint: str = field(default="", metadata=_BY_SERVER)
+    """Of contact details, made with a key (`records.contacts.fingerprint`)."""
 
     def __post_init__(self) -> None:
         if self.noted not in NOTED:

@@ -32,7 +32,7 @@ def begin_study(wish: requests.BeginStudy) -> tuple[Fact, ...]:
     _check_settings(wish.settings)
     if not is_prefix(wish.prefix):
         raise ValueError(f"{wish.prefix!r} is no prefix of a study; draw one with codes.new_prefix().")
-    return (events.StudyBegun(wish.prefix, wish.settings),)
+    return (events.StudyBegun(wish.prefix, wish.settings, wish.keys),)
 
 
 @rule
@@ -73,7 +73,13 @@ def note_action(situation: Situation, wish: requests.NoteAction) -> tuple[Fact, 
         situation.reachable_person(wish.subject, withdrawn_too=declared.after_withdrawal)
     elif situation.request.site is None and not member.may(wish.noted, own_site=member.covers(None)):
         raise Refuse(Reason.WHOLE_STUDY, own_site=member.site)
-    return (events.ActionNoted(wish.noted, wish.subject, wish.details),)
+    return (events.ActionNoted(wish.noted, wish.subject, wish.details, wish.fingerprint),)
+
+
+@rule
+def state_registers(situation: Situation, wish: requests.StateRegisters) -> tuple[Fact, ...]:
+    """State keys, users and contact details, which the server has read itself."""
+    return (events.RegistersStated(wish.keys, wish.users, wish.contacts),)
 
 
 def _check_settings(settings: Settings) -> None:

@@ -47,7 +47,8 @@ from peerfront.words.messages import sentences
 
 NOT_TOLD = frozenset(
     {
-        "answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings",
+        "answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings", "fingerprint",
+        "keys", "users", "contacts",
     }
 )  # fmt: skip
 """Fields that details leave out: answers are sensitive, the others long or of no use to a reader."""
@@ -81,6 +82,8 @@ def _values(fact: Fact) -> dict[str, Any]:
             values["coupons"] = n_coupons(fact.coupons)
         case events.CouponsIssued():
             values["coupons"] = n_coupons(len(fact.codes))
+        case events.RegistersStated():
+            values |= {"users": len(fact.users), "contacts": len(fact.contacts)}
         case events.PaymentMade():
             values["amount"] = typed(shown_amount(fact.amount, fact.currency))
     return values
@@ -224,7 +227,7 @@ def verify_page(request: HttpRequest) -> HttpResponse:
         noted = (
             ("events", str(result.events)),
             ("head", result.head),
-            ("whole", "yes" if result.whole else "no"),
+            ("whole", "yes" if result.whole and result.bound else "no"),
         )
         wish = NoteAction(Action.SEE_AUDIT, "verify", noted)
         answered = None if form.asked_before else form.ask(request, wish)

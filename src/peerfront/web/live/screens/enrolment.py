@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.contacts import FIELDS, write_contact
+from peerfront.web.live.records.contacts import FIELDS, fingerprint, keep_contact, sealed_contact
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Refused
@@ -251,8 +251,9 @@ def _contact_writer(request: HttpRequest, form: EnrolmentForm) -> Callable[[Acce
         return None
 
     def write(_: Accepted) -> None:
-        note = NoteAction(Action.WRITE_CONTACT, person)
-        noted = form.ask(request, note, ending="-contact", alongside=lambda _: write_contact(person, contact))
+        sealed = sealed_contact(person, contact)
+        note = NoteAction(Action.WRITE_CONTACT, person, fingerprint=fingerprint(person, sealed))
+        noted = form.ask(request, note, ending="-contact", alongside=lambda _: keep_contact(person, sealed))
         assert isinstance(noted, Accepted), noted
 
     return write

@@ -170,11 +170,13 @@ class ContactForm(PersonForm):
         return {name: text for name, text in entries.items() if text}
 
     def wish(self) -> NoteAction:
-        kept = ", ".join(self.contact()) or "nothing"
-        return NoteAction(Action.WRITE_CONTACT, self.person.person, (("kept", kept),))
+        person, kept = self.person.person, ", ".join(self.contact()) or "nothing"
+        self._sealed = contacts.sealed_contact(person, self.contact())
+        fingerprint = contacts.fingerprint(person, self._sealed)
+        return NoteAction(Action.WRITE_CONTACT, person, (("kept", kept),), fingerprint)
 
     def alongside(self, accepted: Accepted) -> None:
-        contacts.write_contact(self.person.person, self.contact())
+        contacts.keep_contact(self.person.person, self._sealed)
 
     def ask(self, *arguments: Any, **named: Any) -> Answer:
         """Refuse a form that was sent before and is sent again with other entries, which the note does not hold."""

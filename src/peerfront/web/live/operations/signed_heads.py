@@ -1,0 +1,102 @@
+"""Heads of the chain, signed with the study's secret key: kept in its folder, and in the manifest of each back-up.
+
+Whoever can write to the database can bring back an older copy of it, or put in that of another study. Each head says
+which event had which hash at a time, and `verify` compares the chain with all of them. Who has the folder as well has
+the key, and can make heads: then only a hash that was written down elsewhere shows it.
+"""
+
+import hmac
+import json
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.messages import Message, note
+from peerfront.web.live.folder import Keys, LiveFolder
+from peerfront.web.live.operations.backup_files import BackupFile
+from peerfront.web.live.records.recording import last_event
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last event at a time."""
+
+    number: int
+    hash: str
+    at: str
+
+    def line(self, keys: Keys) -> str:
+        return json.dumps({**asdict(self), "signature": self.signature(keys)}) + "\n"
+
+    def signature(self, keys: Keys) -> str:
+        return keys.signature("head", json.dumps(asdict(self), sort_keys=True))
+
+
+@dataclass(frozen=True)
+class SignedHeads:
+    """The heads that were found."""
+
+    heads: tuple[tuple[str, Head], ...]
+    """Each with the name of its file."""
+    kept: int
+    """How many of them are in heads.jsonl."""
+    backups: int
+    faults: tuple[Message, ...]
+    """Files that were changed, or are not signed with these keys."""
+
+    def differences(self, hashes: Sequence[str]) -> list[Message]:
+        """Say, once for each file, which signed event the chain with these hashes does not have."""
+        faults: dict[str, Message] = {}
+        for file, head in sorted(self.heads, key=lambda each: each[1].number):
+            values = {"number": head.number, "at": head.at, "file": file}
+            if head.number > len(hashes):
+                faults.setdefault(file, note("live_records.head_missing", **values, last=len(hashes)))
+            elif head.number and hashes[head.number - 1] != head.hash:
+                faults.setdefault(file, note("live_records.head_differs", **values))
+        return list(faults.values())
+
+
+def keep_head(folder: LiveFolder) -> None:
+    """Add the present head to the folder, if it is not the last one there; a full disk stops nobody's work."""
+    number, digest = last_event()
+    if not number:
+        return
+    with suppress(OSError):
+        before = folder.heads.read_bytes().splitlines()[-1:] if folder.heads.exists() else []
+        if any(digest.encode() in line for line in before):
+            return
+        line = Head(number, digest, datetime.now(UTC).isoformat(timespec="seconds")).line(folder.keys)
+        file = os.open(folder.heads, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, line.encode())  # at once, so that lines of two processes do not mix
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = ()) -> SignedHeads:
+    """Read the heads of the folder and of its back-ups, and of back-ups elsewhere."""
+    keys, heads, faults = folder.keys, [], []
+    lines = folder.heads.read_bytes().splitlines() if folder.heads.exists() else []
+    for number, line in enumerate(lines, start=1):
+        with suppress(ValueError, TypeError, AttributeError):
+            data = json.loads(line)
+            signature = str(data.pop("signature", ""))
+            head = Head(**data)
+            if hmac.compare_digest(head.signature(keys).encode(), signature.encode()):
+                heads.append((folder.heads.name, head))
+                continue
+        faults.append(note("live_records.head_not_signed", line=number, file=folder.heads.name))
+    kept = len(heads)
+    for path in (*sorted(folder.backups.glob("backup-*.zip")), *elsewhere):
+        try:
+            backup = BackupFile(path)
+            backup.check_signature(keys)
+            heads.append((path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
+        except DataFileError as problem:
+            faults.append(problem.message)
+    return SignedHeads(tuple(heads), kept, len(heads) - kept, tuple(faults))
