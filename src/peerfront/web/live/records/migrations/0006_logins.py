@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("records", "0002_several_roles")]
+    dependencies: ClassVar = [("records", "0004_verified")]
     operations: ClassVar = [
         migrations.AddField("planningjob", "kind", models.CharField(default="plan", max_length=10)),
     ]
