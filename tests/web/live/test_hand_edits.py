@@ -22,7 +22,8 @@ from peerfront.web.live.operations.opening import migrate
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import new_link
-from peerfront.web.live.operations.verification import findings, verify
+from peerfront.web.live.operations.study_checkup import keys_finding
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 
@@ -175,6 +176,6 @@ def test_the_server_does_not_start_with_other_keys_and_keeps_heads(tmp_path) -> 
     assert verify().whole
     other = LiveFolder(tmp_path / "other")
     other.create(Serving())
-    assert "live_health.other_keys" in [each.code for each in findings(other)]
+    assert keys_finding(other).message.code == "live_health.other_keys"
     with pytest.raises(SettingError, match="not of the same study"):
         serving.serve(other, "127.0.0.1", 0, tell=print)

@@ -107,7 +107,7 @@ def earlier(request, database, tmp_path, monkeypatch) -> LiveFolder:
         _move_to(wanted)
     monkeypatch.setenv(FOLDER, str(folder.path))
     keys = folder.keys
-    with override_settings(LIVE_FOLDER=folder, CONTACT_KEY=keys.contact_key, SECRET_KEY=keys.secret_key):
+    with override_settings(LIVE_FOLDER=folder, KEYS=keys, CONTACT_KEY=keys.contact_key, SECRET_KEY=keys.secret_key):
         yield folder
 
 
@@ -136,8 +136,9 @@ def test_the_study_of_an_earlier_version_goes_on_after_an_upgrade(earlier) -> No
     assert backup is not None
     BackupFile(backup).check_signature(earlier.keys)
     assert models.Event.objects.filter(kind="action_noted", data__contains=backup.name).exists(), "it is in the audit"
-    found = verify()
+    found = verify(earlier)
     assert found.whole, found.faults
+    assert found.bound, "users, contact details and keys are stated by an event"
     person = models.Contact.objects.values_list("person", flat=True)[0]
     assert read_contact(person)["name"]
     coordinator = Member("ana", (Role.COORDINATOR,), None)

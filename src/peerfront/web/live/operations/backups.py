@@ -139,7 +139,8 @@ def write_backup(folder: LiveFolder, path: Path, tables: Apps = tables_of_today)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-    keep_head(folder)
+    if tables is tables_of_today:  # heads begin once an earlier version's tables are up to date
+        keep_head(folder)
     return path
 
 

@@ -107,7 +107,7 @@ def _inside(folder: LiveFolder) -> Iterator[Finding]:
         return
     yield from _records()
     yield _clock(datetime.now(UTC))
-    yield _keys(folder)
+    yield keys_finding(folder)
     yield from _backups(folder)
     yield _drill(folder)
     yield _planning()
@@ -278,7 +278,8 @@ def _records() -> Iterator[Finding]:
         yield ok(RECORDS, note("live_doctor.records", events=last_event()[0]))
 
 
-def _keys(folder: LiveFolder) -> Finding:
+def keys_finding(folder: LiveFolder) -> Finding:
+    """Whether the keys of the folder are those of the study in the database."""
     from peerfront.web.live.operations.registers import other_keys_here
     from peerfront.web.live.records.contacts import readable
     from peerfront.web.live.records.models import Contact
