@@ -4,6 +4,7 @@ keys.json       secret keys, readable by their owner only; never in a back-up of
 site.json       how the study is served: host names, whether behind TLS, language
 study.sqlite3   the records, if DATABASE_URL does not name a PostgreSQL database
 unfinished      only while a study begins or is restored; a folder that still has it was interrupted
+unwiped         only while the database's files hold what was erased (`records.leftovers`)
 models/         fitted models by their fingerprints
 backups/        back-ups
 logs/           the server's log, without personal data
@@ -120,6 +121,10 @@ class LiveFolder:
     @property
     def backups(self) -> Path:
         return self.path / "backups"
+
+    @property
+    def unwiped(self) -> Path:
+        return self.path / "unwiped"
 
     @property
     def sqlite_file(self) -> Path:
