@@ -2,10 +2,12 @@
 
 import re
 import zipfile
+from datetime import timedelta
 from io import BytesIO
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -14,6 +16,7 @@ from live_client import BACKEND, PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.staff import managers, new_link, user_of_link
+from peerfront.web.live.planning.planning_jobs import tidy_up
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
@@ -140,6 +143,7 @@ def test_a_stopped_user_is_out_at_once_and_can_be_let_in_again(study, manager) -
     _do(manager, user, "let in")
     assert Client().post("/login/", {"username": user.username, "password": PASSWORD}).status_code == 302
     assert ["stopped" in notes()[-2], "let in again" in notes()[-1]] == [True, True]
+    assert client.get("/arrive/").status_code == 302, "the session from before has ended for good"
 
 
 def test_a_new_link_ends_the_old_password_and_sessions(study, manager) -> None:
@@ -216,7 +220,17 @@ def test_everybody_changes_their_own_password(study) -> None:
     assert client.post("/password/", entries | {"old_password": "wrong"}).status_code == 200
     assert client.post("/password/", entries).status_code == 302
     assert client.get("/pay/").status_code == 200
-    assert other.get("/pay/").status_code == 302, "other sessions end"
+    assert Session.objects.count() == 1, "other sessions end"
+    assert other.get("/pay/").status_code == 302
+
+
+def test_sessions_that_have_ended_are_removed(study) -> None:
+    study.client(Role.CASHIER), study.client(Role.ANALYST)
+    session = Session.objects.order_by("pk").first()
+    session.expire_date = timezone.now() - timedelta(minutes=1)
+    session.save()
+    tidy_up()
+    assert Session.objects.count() == 1
 
 
 # Sites and settings --------------------------------------------------------------------------------------------------

@@ -141,6 +141,8 @@ NEWEST_CONTACTS = 20
 def findings(folder: LiveFolder) -> list[Message]:
     """The problems to repair; empty if all is well."""
     faults = deployment_checks() + _readable_by_others(folder)
+    if folder.unwiped.exists():
+        faults.append(note("live_health.unwiped"))
     if missing := unapplied_migrations():
         return [*faults, note("live_health.tables", number=len(missing), remedy=Remedy("migrate", True))]
     if DatabaseRecords().study() is None:
