@@ -16,8 +16,10 @@ import logging
 import os
 import re
 import secrets
+import stat
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -171,12 +173,20 @@ class LiveFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.chmod(0o700)  # also if an empty one existed
-            self.models.mkdir(exist_ok=True)
-            self.backups.mkdir(exist_ok=True)
+            self.models.mkdir(exist_ok=True, mode=0o700)
+            self.backups.mkdir(exist_ok=True, mode=0o700)
         except OSError as problem:
             raise DataFileError("live_folder.cannot_make", path=self.path, problem=problem.strerror) from None
         self.write_keys(keys or Keys.drawn())
-        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n")
+        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n", private=True)
+
+    def close_to_others(self) -> None:
+        """Let nobody but the owner read or change what is in the folder, such as one that was copied or unpacked."""
+        for path in (self.path, *self.path.rglob("*")):
+            with suppress(OSError):  # somebody else's, or gone meanwhile
+                mode = path.lstat().st_mode
+                if mode & 0o077 and not stat.S_ISLNK(mode):
+                    path.chmod(stat.S_IMODE(mode) & 0o700)
 
     def write_keys(self, keys: Keys) -> None:
         """Write the keys, readable by their owner only from the first moment."""

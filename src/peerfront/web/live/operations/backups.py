@@ -45,6 +45,7 @@ from peerfront.web.live.operations.backup_files import (
     BackupFile,
     Manifest,
 )
+from peerfront.web.live.operations.encrypted_files import SUFFIX, EncryptedWriter
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
@@ -56,7 +57,7 @@ from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
 
-_NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
+_NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip(\.enc)?")
 _COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # higher levels take longer and save little
 
 
@@ -77,7 +78,7 @@ class Backup:
     @property
     def order(self) -> tuple[str, int]:
         """The sort key: time, and within a second the order of creation."""
-        number = self.name[23:].removeprefix("-").removesuffix(".zip")
+        number = self.name[23:].removeprefix("-").partition(".")[0]
         return self.name[7:23], int(number or 1)
 
     @property
@@ -85,16 +86,17 @@ class Backup:
         return self.path.stat().st_size / 1e6
 
 
-def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
+def new_name(folder: LiveFolder, at: datetime | None = None, *, encrypted: bool = False) -> str:
     """The name of the next back-up, with its time."""
     stem = (at or timezone.now()).astimezone(UTC).strftime("backup-%Y%m%dT%H%M%SZ")
+    taken = {each.name.removesuffix(SUFFIX) for each in listed(folder)}
     names = [f"{stem}.zip", *(f"{stem}-{number}.zip" for number in range(2, 100))]
-    return next(name for name in names if not (folder.backups / name).exists())
+    return next(name for name in names if name not in taken) + (SUFFIX if encrypted else "")
 
 
 def listed(folder: LiveFolder) -> list[Backup]:
     """The back-ups in the study's folder, the newest first."""
-    backups = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
+    backups = [Backup(path) for path in folder.backups.glob("backup-*.zip*") if _NAME.fullmatch(path.name)]
     return sorted(backups, key=lambda each: each.order, reverse=True)
 
 
@@ -111,16 +113,19 @@ def check_place(path: Path) -> None:
 
 
 @one_moment()
-def write_backup(folder: LiveFolder, path: Path) -> Path:
-    """Write a back-up to a new file, completely or not at all, readable only by its owner."""
+def write_backup(folder: LiveFolder, path: Path, secret: bytes | None = None) -> Path:
+    """Write a back-up to a new file, completely or not at all, readable only by its owner; encrypted with a secret."""
     check_place(path)
     remove_leftovers(path.parent)  # of killed back-ups
     temporary = path.parent / temporary_name()
     try:
         temporary.touch(mode=0o600)
         with temporary.open("wb") as file:
-            with zipfile.ZipFile(file, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
+            target = file if secret is None else EncryptedWriter(file, secret)
+            with zipfile.ZipFile(target, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
                 _write(archive, folder)
+            if isinstance(target, EncryptedWriter):
+                target.close()
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -200,12 +205,12 @@ def backup_note(name: str) -> NoteAction:
     return NoteAction(Action.BACK_UP, name[:100], (("events", str(n_events)), ("head", head)))
 
 
-def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
+def back_up_here(folder: LiveFolder, out: Path | None, secret: bytes | None = None) -> Path:
     """Make a back-up from the command line."""
-    path = out if out is not None else folder.backups / new_name(folder)
+    path = out if out is not None else folder.backups / new_name(folder, encrypted=secret is not None)
     check_place(path)  # before the note
     ask_here(backup_note(path.name))
-    return write_backup(folder, path)
+    return write_backup(folder, path, secret)
 
 
 @dataclass(frozen=True)
