@@ -90,13 +90,20 @@ def export_command(
     context: typer.Context,
     folder: FOLDER,
     out: Annotated[Path, typer.Argument(parser=out_path, metavar="OUT", help="A zip file, or a new folder.")],
+    codes: Annotated[
+        bool,
+        typer.Option("--codes", help="With the real codes of coupons, to go on elsewhere; whoever has one can use it."),
+    ] = False,
 ) -> None:
-    """Write the study as files that check, fit, estimate and report read; without contact details."""
+    """Write the study as files that check, fit, estimate and report read; without contact details.
+
+    Aliases stand in place of the codes of coupons, the same in every export.
+    """
     claim(context, out, overwrite=False, make_folder=False)
     opened(folder)
     from peerfront.web.live.operations.study_files import export_here
 
-    show(export_here(out))
+    show(export_here(out, real_codes=codes))
 
 
 KEY_FILE = Annotated[

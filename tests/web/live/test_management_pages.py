@@ -20,6 +20,7 @@ from peerfront.web.live.planning.planning_jobs import tidy_up
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.requests import ScanCoupon
 from peerfront.web.live.rules.study_settings import QuestionKind
 
@@ -477,6 +478,23 @@ def test_the_export_is_downloaded_and_noted_and_has_no_contacts(study) -> None:
         assert b"Lopes" not in b"".join(archive.read(name) for name in archive.namelist())
     assert '"export"' in notes()[-1]
     assert analyst.post("/export/file/", {}).status_code == 302
+
+
+def test_real_codes_are_a_choice_of_their_own_that_the_audit_names(study) -> None:
+    study.seed("ana")
+    study.approve(ana=2)
+    code = shown_code(study.issue("ana")[0]).encode()
+    assert study.client(Role.ANALYST).post("/export/codes/", {"key": "k"}).status_code == 403
+    for role in (Role.MANAGER, Role.COORDINATOR):
+        client = study.client(role)
+        response = client.post("/export/codes/", {"key": key_of(client.get("/export/codes/"))})
+        with zipfile.ZipFile(BytesIO(response.getvalue())) as archive:
+            assert code in archive.read("coupons.csv")
+        assert '"export_codes"' in notes()[-1]
+    analyst = study.client(Role.ANALYST)
+    response = analyst.post("/export/file/", {"key": key_of(analyst.get("/export/"))})
+    with zipfile.ZipFile(BytesIO(response.getvalue())) as archive:
+        assert code not in b"".join(archive.read(name) for name in archive.namelist())
 
 
 def test_an_empty_study_has_nothing_to_export(study) -> None:
