@@ -276,7 +276,11 @@ def test_no_open_code_leaves_with_the_export_and_aliases_join_the_same_people(tm
     files, again = exporting.write_study(tmp_path / "a"), exporting.write_study(tmp_path / "b")
     real = exporting.write_study(tmp_path / "real", real_codes=True)
     texts = [path.read_text("utf-8-sig") for path in files.all]
-    codes = [spelling for code in models.Coupon.objects.values_list("code", flat=True) for spelling in (code, shown_code(code))]
+    codes = [
+        spelling
+        for code in models.Coupon.objects.values_list("code", flat=True)
+        for spelling in (code, shown_code(code))
+    ]
     assert not [code for code in codes if any(code in text for text in texts)]
     assert all(shown_code(code) in real.coupons.read_text("utf-8-sig") for code in codes[::2])
     for one, other in zip(files.all, again.all, strict=True):

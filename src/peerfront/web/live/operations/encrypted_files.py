@@ -1,12 +1,13 @@
 """Encrypted back-ups: a file in chunks, each sealed with AES-256-GCM, under a key that scrypt makes of a secret.
 
-This is the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizar 2015), as the tool age has it: a chunk's nonce is
-its number and whether it is the last, so that chunks which were swapped, left out, added or cut off are noticed. The key
+This is the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizar 2015), as the tool age has it: a chunk's nonce
+is its number and whether it is the last, so chunks that were swapped, left out, added or cut off are noticed. The key
 is new for every file, because its salt is, so no nonce is used twice. Every chunk also covers the header.
 
     magic line, log2(N), r, p, salt (16 bytes), check (32 bytes), chunks (64 KiB and a tag of 16 bytes each)
 
-The check is a second half of what scrypt makes; it tells a wrong secret from a damaged file, and binds the file to one key.
+The check is the second half of what scrypt makes. It tells a wrong secret from a damaged file, and binds the file to
+one key.
 """
 
 import hmac

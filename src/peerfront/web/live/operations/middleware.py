@@ -160,7 +160,7 @@ class NothingTyped(SafeExceptionReporterFilter):
         return {} if request is None else dict.fromkeys(request.POST, self.cleansed_substitute)
 
     def get_traceback_frame_variables(self, request: HttpRequest, tb_frame: Any) -> Any:
-        return {name: self.cleansed_substitute for name in tb_frame.f_locals}.items()
+        return dict.fromkeys(tb_frame.f_locals, self.cleansed_substitute).items()
 
 
 def _method(request: HttpRequest) -> str:

@@ -11,7 +11,6 @@ None of this is possible while somebody reads what was there before, such as a b
 something leaves a mark in the study's folder, whose lines are the tables, and the server tries again each minute.
 """
 
-import os
 import re
 from contextlib import suppress
 from enum import Enum, auto
@@ -60,13 +59,15 @@ def wipe() -> Leftovers:
     if mark is None or connection.in_atomic_block or not mark.exists():
         return Leftovers.NOTHING
     when = mark.stat().st_mtime_ns
-    tables = [model._meta.db_table for model in apps.get_app_config("records").get_models() if model.__name__ in _marked(mark)]
+    tables = [
+        model._meta.db_table for model in apps.get_app_config("records").get_models() if model.__name__ in _marked(mark)
+    ]
     with connection.cursor() as cursor:
         found = _wipe_sqlite(cursor) if connection.vendor == "sqlite" else _wipe_postgresql(cursor, tables)
     if found is not Leftovers.EVERYTHING:
         with suppress(FileNotFoundError):
             if mark.stat().st_mtime_ns == when:  # otherwise something was erased meanwhile
-                os.unlink(mark)
+                mark.unlink()
     return found
 
 
