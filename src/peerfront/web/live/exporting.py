@@ -19,8 +19,8 @@ What is decided here, and why:
 4. The codes of seeds are in coupons.csv alone: nobody handed them on.
 5. A person who got coupons in several rounds has the first day of issue and the last day on which any is valid.
 6. An open code is worth money to whoever comes with it. So aliases stand for codes: they follow from the study's secret
-   key, so a coupon has the same one in every file and export. Real codes are a choice of their own, which is audited, and
-   are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers.
+   key, so a coupon has the same one in every file and export. Real codes are a choice of their own, which the audit
+   names; they are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers.
 7. Texts that a spreadsheet would run as formulas are marked as text (`foundation.spreadsheets`).
 
 No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
