@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from peerfront.cli.live_records import FOLDER, opened
+from peerfront.cli.live_records import FOLDER, KEY_FILE, opened, secret_of
 from peerfront.cli.screen import cell, new_screen, show, tell
 from peerfront.foundation.messages import note
 from peerfront.words.language import LANGUAGES, say, speaker
@@ -67,7 +67,7 @@ def _shown(result: "CheckUp") -> "CheckUp":
     return result
 
 
-def drill_command(folder: FOLDER) -> object:
+def drill_command(folder: FOLDER, key_file: KEY_FILE = None) -> object:
     """Restore the newest back-up beside the study, verify it, and remove it again; exit code 1 if anything is wrong.
 
     The result is noted in the audit, and `live doctor` says when a drill is due. The server may go on meanwhile.
@@ -75,7 +75,7 @@ def drill_command(folder: FOLDER) -> object:
     study = opened(folder)
     from peerfront.web.live.operations.drill import hold_drill
 
-    drill: Drill = hold_drill(study)
+    drill: Drill = hold_drill(study, lambda: secret_of(key_file))
     tell(
         "{name}: {events:,} events, {rows:,} rows, {staff:,} users, {contacts:,} contact details, in {seconds:.1f} s.",
         name=drill.backup, events=drill.events, rows=drill.rows, staff=drill.staff, contacts=drill.contacts,

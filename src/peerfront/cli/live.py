@@ -185,6 +185,7 @@ def serve_command(
     from peerfront.web.live.operations import opening
 
     study = opening.open_folder(folder)
+    study.close_to_others()
     if migrate:
         from peerfront.web.live.operations.backups import upgrade
 

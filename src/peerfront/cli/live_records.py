@@ -53,10 +53,11 @@ def _is_of_the_database(fault: Exception) -> bool:
 
 
 def opened(folder: Path) -> "LiveFolder":
-    """Open a study whose tables are up to date."""
+    """Open a study whose tables are up to date, and close its folder to others."""
     from peerfront.web.live.operations.opening import check_migrated, open_folder
 
     study = open_folder(folder)
+    study.close_to_others()
     check_migrated()
     return study
 
@@ -88,13 +89,47 @@ def export_command(
     context: typer.Context,
     folder: FOLDER,
     out: Annotated[Path, typer.Argument(parser=out_path, metavar="OUT", help="A zip file, or a new folder.")],
+    codes: Annotated[
+        bool,
+        typer.Option("--codes", help="With the real codes of coupons, to go on elsewhere; whoever has one can use it."),
+    ] = False,
 ) -> None:
-    """Write the study as files that check, fit, estimate and report read; without contact details."""
+    """Write the study as files that check, fit, estimate and report read; without contact details.
+
+    Aliases stand in place of the codes of coupons, the same in every export.
+    """
     claim(context, out, overwrite=False, make_folder=False)
     opened(folder)
     from peerfront.web.live.operations.study_files import export_here
 
-    show(export_here(out))
+    show(export_here(out, real_codes=codes))
+
+
+KEY_FILE = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A file whose content encrypts the back-up, in place of a passphrase."),
+]
+
+
+def secret_of(key_file: Path | None, *, new: bool = False) -> bytes:
+    """What encrypts a back-up: the content of a file, or a passphrase that is typed, twice if it is new."""
+    from peerfront.web.live.operations.encrypted_files import LEAST, secret_from
+
+    if key_file is not None:
+        return secret_from(key_file)
+    if not sys.stdin.isatty():
+        raise SettingError("live_command.missing", remedy=Remedy("key_file"))
+    typed: str = typer.prompt(str(say("Passphrase")), hide_input=True, confirmation_prompt=new)
+    if new and len(typed) < LEAST:
+        raise DataFileError("live_backup.short_secret", least=LEAST)
+    return typed.encode()
+
+
+def _is_encrypted(backup: Path) -> bool:
+    from peerfront.foundation.files import is_ordinary
+    from peerfront.web.live.operations.encrypted_files import is_encrypted
+
+    return is_ordinary(backup) and is_encrypted(backup)
 
 
 def backup_command(
@@ -102,8 +137,13 @@ def backup_command(
     out: Annotated[Path | None, output("A file outside the study's folder.")] = None,
     keep: Annotated[int | None, number("Afterwards remove all but the newest N in the folder.")] = None,
     with_keys: Annotated[Path | None, output("Also copy the secret keys, to another place.")] = None,
+    encrypt: Annotated[
+        bool, typer.Option("--encrypt", help="Encrypt it with a passphrase, which is asked for, or with --key-file.")
+    ] = False,
+    key_file: KEY_FILE = None,
 ) -> None:
     """Write a back-up while the server runs: one file with everything but the secret keys."""
+    secret = secret_of(key_file, new=True) if encrypt or key_file is not None else None
     if keep is not None and keep < 1:
         raise SettingError("live_command.keep", remedy=Remedy("keep", keep))
     if with_keys is not None and with_keys.exists():
@@ -117,8 +157,8 @@ def backup_command(
     from peerfront.web.live.operations.backup_files import BackupFile
     from peerfront.web.live.operations.backups import back_up_here
 
-    path = back_up_here(study, out)
-    made = BackupFile(path)  # reads it back, and compares every file with the manifest
+    path = back_up_here(study, out, secret)
+    made = BackupFile(path, secret)  # reads it back, and compares every file with the manifest
     size = path.stat().st_size / 1e6
     tell("Back-up written to {path} ({size:.1f} MB). Copy it to another computer or disk.", path=path, size=size)
     head = made.about.head
@@ -139,7 +179,7 @@ def backup_command(
 
 
 def restore_command(
-    backup: Annotated[Path, typer.Argument(help="The back-up: a zip file.")],
+    backup: Annotated[Path, typer.Argument(help="The back-up: a zip file, or an encrypted one.")],
     folder: Annotated[Path, typer.Argument(help="A folder for the restored study; it is made.")],
     keys: Annotated[
         Path | None,
@@ -148,13 +188,15 @@ def restore_command(
             "details cannot be read."
         ),
     ] = None,
+    key_file: KEY_FILE = None,
 ) -> None:
     """Restore a back-up into a new folder (or the empty database that DATABASE_URL names), and verify it."""
     from peerfront.web.live.folder import LiveFolder
     from peerfront.web.live.operations.backup_files import BackupFile, keys_from
     from peerfront.web.live.operations.opening import new_folder
 
-    file, study, given = BackupFile(backup), LiveFolder(folder.resolve()), keys_from(keys)
+    secret = secret_of(key_file) if key_file is not None or _is_encrypted(backup) else None
+    file, study, given = BackupFile(backup, secret), LiveFolder(folder.resolve()), keys_from(keys)
     if given is not None:
         file.check_signature(given)
     with new_folder(study, file.serving, given):

@@ -19,6 +19,7 @@ from peerfront.gfp.surrogate import LaplaceSettings, SurrogateSettings
 from peerfront.study.decision_log import COLUMNS, recorded_strata
 from peerfront.study.model import fit
 from peerfront.web.live import exporting
+from peerfront.web.live.operations.staff import begin
 from peerfront.web.live.operations.study_files import import_here
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.rules.codes import shown_code
@@ -136,7 +137,7 @@ def test_void_coupons_are_told_apart_and_do_not_count(tmp_path) -> None:
     unused = models.Coupon.objects.filter(redemption=None).exclude(holder=None).first()
     before = exporting.live_study().issued.sum()
     study.do(VoidCoupon(unused.code, "lost"), site=unused.site_id)
-    files = exporting.write_study(tmp_path)
+    files = exporting.write_study(tmp_path, real_codes=True)
     read = read_study(files.study)
     assert read.issued.sum() == before - 1
     assert shown_code(unused.code) not in files.study.read_text("utf-8-sig")
@@ -267,3 +268,34 @@ def test_an_export_is_imported_elsewhere_and_exported_again_with_the_same_tree(t
     assert _tree(read) == tree == _recorded_tree()
     assert read.issued.sum() == issued
     assert {"gender", "age", "housing", "hiv"} <= set(read.people.columns)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_no_open_code_leaves_with_the_export_and_aliases_join_the_same_people(tmp_path) -> None:
+    PlayedStudy().play(weeks=4)
+    files, again = exporting.write_study(tmp_path / "a"), exporting.write_study(tmp_path / "b")
+    real = exporting.write_study(tmp_path / "real", real_codes=True)
+    texts = [path.read_text("utf-8-sig") for path in files.all]
+    codes = [
+        spelling
+        for code in models.Coupon.objects.values_list("code", flat=True)
+        for spelling in (code, shown_code(code))
+    ]
+    assert not [code for code in codes if any(code in text for text in texts)]
+    assert all(shown_code(code) in real.coupons.read_text("utf-8-sig") for code in codes[::2])
+    for one, other in zip(files.all, again.all, strict=True):
+        assert one.read_bytes() == other.read_bytes(), "the same aliases each time"
+    study = read_study(files.study)
+    assert study.problems == ()
+    assert _tree(study) == _tree(read_study(real.study)) == _recorded_tree()
+    held = {row["coupon"]: row["holder"] for row in _rows(files.coupons)}
+    assert len(held) == models.Coupon.objects.count()
+    for row in _rows(files.study):
+        if row["recruiter.id"]:
+            assert held[row["own.coupon"]] == row["recruiter.id"]
+    # An analyst's copy can be imported: the same tree, and its coupons are of no use to anybody.
+    use_database(empty_database("sqlite"))
+    begin(PLAYED, {"north": "North", "south": "South"})
+    import_here(study, "study.csv", None)
+    assert {person for person, _ in _recorded_tree().items()} == set(map(str, study.ids))
+    assert not models.Coupon.objects.filter(code__in=codes).exists()

@@ -167,6 +167,59 @@ def test_forged_entries_are_not_sent() -> None:
         assert done["Location"] == "/"
 
 
+@pytest.mark.usefixtures("one_database")
+def test_contact_details_are_carried_encrypted_and_a_failed_login_does_not_keep_them() -> None:
+    from axes.models import AccessAttempt
+    from django.core import signing
+
+    study = FieldStudy()
+    (code,) = study.coupons(1)
+    tablet = Tablet(study)
+    form = form_with(tablet.client.get(f"/enrol/?code={code}"), "network_size")
+    typed = {**form.fields, **ANSWERED, "contact_phone": "600 123 987", "consent": "on"}
+    tablet.session_ends()
+    asked = tablet.send(f"/enrol/?code={code}", typed)
+    carried = form_with(asked, "carried")["carried"]
+    with pytest.raises(signing.BadSignature):  # in 0.3 it was signed, and anybody could read it
+        signing.loads(carried, salt="peerfront.web.live.screens.resending")
+    for part in carried.split(":"):
+        assert b"600 123 987" not in _unpacked(part)
+    tablet.log_in(asked, "wrong password, once")
+    (attempt,) = AccessAttempt.objects.all()
+    for kept in (attempt.post_data, attempt.get_data):
+        assert carried[:40] not in kept
+        assert code not in kept, "the address of the page"
+
+
+def _unpacked(text: str) -> bytes:
+    import base64
+    import zlib
+
+    content = base64.urlsafe_b64decode(text.strip(".") + "=" * (-len(text.strip(".")) % 4))
+    try:
+        return zlib.decompress(content)
+    except zlib.error:
+        return content
+
+
+@pytest.mark.usefixtures("one_database")
+def test_reports_of_errors_hold_nothing_that_was_typed() -> None:
+    import sys
+
+    from django.views.debug import ExceptionReporter
+
+    number = "600-123-987".replace("-", " ")  # reports quote this file
+    request = RequestFactory().post("/enrol/", {"contact_phone": number, "carried": "sealed"})
+    try:
+        phone = request.POST["contact_phone"]
+        raise ValueError(len(phone))
+    except ValueError:
+        report = ExceptionReporter(request, *sys.exc_info())
+        assert "contact_phone" in report.get_traceback_text()
+        for text in (report.get_traceback_text(), report.get_traceback_html()):
+            assert number not in text
+
+
 def test_passwords_files_and_very_long_text_are_not_carried() -> None:
     from django.core.files.uploadedfile import SimpleUploadedFile
 

@@ -2,10 +2,12 @@
 
 import re
 import zipfile
+from datetime import timedelta
 from io import BytesIO
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -16,9 +18,11 @@ from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import managers, new_link, user_of_link
+from peerfront.web.live.planning.planning_jobs import tidy_up
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.requests import ScanCoupon
 from peerfront.web.live.rules.study_settings import QuestionKind
 
@@ -142,6 +146,7 @@ def test_a_stopped_user_is_out_at_once_and_can_be_let_in_again(study, manager) -
     _do(manager, user, "let in")
     assert Client().post("/login/", {"username": user.username, "password": PASSWORD}).status_code == 302
     assert ["stopped" in notes()[-2], "let in again" in notes()[-1]] == [True, True]
+    assert client.get("/arrive/").status_code == 302, "the session from before has ended for good"
 
 
 def test_a_new_link_ends_the_old_password_and_sessions(study, manager) -> None:
@@ -218,7 +223,17 @@ def test_everybody_changes_their_own_password(study) -> None:
     assert client.post("/password/", entries | {"old_password": "wrong"}).status_code == 200
     assert client.post("/password/", entries).status_code == 302
     assert client.get("/pay/").status_code == 200
-    assert other.get("/pay/").status_code == 302, "other sessions end"
+    assert Session.objects.count() == 1, "other sessions end"
+    assert other.get("/pay/").status_code == 302
+
+
+def test_sessions_that_have_ended_are_removed(study) -> None:
+    study.client(Role.CASHIER), study.client(Role.ANALYST)
+    session = Session.objects.order_by("pk").first()
+    session.expire_date = timezone.now() - timedelta(minutes=1)
+    session.save()
+    tidy_up()
+    assert Session.objects.count() == 1
 
 
 # Sites and settings --------------------------------------------------------------------------------------------------
@@ -471,6 +486,23 @@ def test_the_export_is_downloaded_and_noted_and_has_no_contacts(study) -> None:
         assert b"Lopes" not in b"".join(archive.read(name) for name in archive.namelist())
     assert '"export"' in notes()[-1]
     assert analyst.post("/export/file/", {}).status_code == 302
+
+
+def test_real_codes_are_a_choice_of_their_own_that_the_audit_names(study) -> None:
+    study.seed("ana")
+    study.approve(ana=2)
+    code = shown_code(study.issue("ana")[0]).encode()
+    assert study.client(Role.ANALYST).post("/export/codes/", {"key": "k"}).status_code == 403
+    for role in (Role.MANAGER, Role.COORDINATOR):
+        client = study.client(role)
+        response = client.post("/export/codes/", {"key": key_of(client.get("/export/codes/"))})
+        with zipfile.ZipFile(BytesIO(response.getvalue())) as archive:
+            assert code in archive.read("coupons.csv")
+        assert '"export_codes"' in notes()[-1]
+    analyst = study.client(Role.ANALYST)
+    response = analyst.post("/export/file/", {"key": key_of(analyst.get("/export/"))})
+    with zipfile.ZipFile(BytesIO(response.getvalue())) as archive:
+        assert code not in b"".join(archive.read(name) for name in archive.namelist())
 
 
 def test_an_empty_study_has_nothing_to_export(study) -> None:

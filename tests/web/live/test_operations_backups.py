@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import warnings
 import zipfile
@@ -18,6 +19,7 @@ from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile, keys_from, read_manifest
 from peerfront.web.live.operations.backups import back_up_here, restore
+from peerfront.web.live.operations.encrypted_files import CHUNK
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
@@ -288,3 +290,44 @@ def test_a_back_up_can_be_restored_although_answers_are_erased_while_it_is_writt
     use_database(empty_database(database))
     restore(BackupFile(path), other_folder)
     assert models.Person.objects.get(person="ana").answers, "as of the moment at which it began"
+
+
+SECRET = b"a passphrase of some words"
+
+
+def test_an_encrypted_back_up_is_restored_with_its_secret_alone(database, small_study, tmp_path, other_folder) -> None:
+    (STUDY_FOLDER.models / "m").mkdir(exist_ok=True)
+    (STUDY_FOLDER.models / "m" / "fit.bin").write_bytes(os.urandom(300_000))  # several chunks
+    path = back_up_here(STUDY_FOLDER, None, SECRET)
+    assert path.name.endswith(".zip.enc")
+    assert (path.stat().st_mode & 0o777, backups.listed(STUDY_FOLDER)[0].path) == (0o600, path)
+    content = path.read_bytes()
+    assert not any(plain in content for plain in (b"PK\x03\x04", b"events.jsonl", b"north"))
+    use_database(empty_database(database))
+    for secret, said in ((b"another passphrase", "another passphrase or key file"), (None, "is encrypted")):
+        with pytest.raises(DataFileError, match=said):
+            BackupFile(path, secret)
+    assert restore(BackupFile(path, SECRET), other_folder).contacts == 1
+    assert (other_folder.models / "m" / "fit.bin").stat().st_size == 300_000
+    assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_an_encrypted_back_up_that_was_changed_or_cut_off_is_refused(small_study, tmp_path) -> None:
+    (STUDY_FOLDER.models / "m").mkdir(exist_ok=True)
+    (STUDY_FOLDER.models / "m" / "fit.bin").write_bytes(os.urandom(300_000))
+    content = back_up_here(STUDY_FOLDER, tmp_path / "b.zip.enc", SECRET).read_bytes()
+    header, step = 49 + 32, CHUNK + 16
+    chunks = [content[at : at + step] for at in range(header, len(content), step)]
+    assert len(chunks) > 4
+    swapped = content[:header] + b"".join([chunks[1], chunks[0], *chunks[2:]])
+    flipped = bytearray(content)
+    flipped[header + step + 5] ^= 1
+    costly = bytearray(content)
+    costly[30] = 40  # a terabyte of memory
+    shorter = [content[:size] for size in (header + step, header + step - 1, header + 2 * step, header, 60)]
+    for other in (swapped, bytes(flipped), bytes(costly), content + b"x", *shorter):
+        path = tmp_path / "other.zip.enc"
+        path.write_bytes(other)
+        with pytest.raises(DataFileError, match="was changed after it was made, or cut off"):
+            BackupFile(path, SECRET)

@@ -155,6 +155,37 @@ def test_verify_ends_with_1_when_a_row_was_changed(study) -> None:
     assert "differs from what the events say: name" in live("verify", study, code=1)
 
 
+def test_whatever_the_umask_only_the_owner_reads_what_is_in_the_folder(study, tmp_path) -> None:
+    (tmp_path / "study.csv").write_text(FILE)
+    (tmp_path / "key").write_text("a passphrase of some words\n")
+    before = os.umask(0)
+    try:
+        for path in (study, *study.rglob("*")):  # as after copying or unpacking it
+            path.chmod(0o777 if path.is_dir() else 0o666)
+        live("import", study, tmp_path / "study.csv")
+        live("export", study, tmp_path / "out")
+        live("backup", study, "--key-file", tmp_path / "key")
+        keys = tmp_path / "elsewhere" / "keys.json"
+        live("backup", study, "--out", tmp_path / "elsewhere" / "b.zip", "--with-keys", keys)
+        (encrypted,) = (study / "backups").iterdir()
+        live("restore", encrypted, tmp_path / "restored", "--key-file", tmp_path / "key")
+        with closing(sqlite3.connect(study / "study.sqlite3")) as database:
+            database.execute("UPDATE records_site SET name = 'Elsewhere'")
+            database.commit()
+            assert (study / "study.sqlite3-wal").exists()
+            ours = [study, *(tmp_path / name for name in ("out", "elsewhere", "restored"))]
+            everything = [path for top in ours for path in (top, *top.rglob("*"))]
+            assert len(everything) > 25
+            assert [path for path in everything if path.stat().st_mode & 0o077] == []
+    finally:
+        os.umask(before)
+    said = live("restore", encrypted, tmp_path / "no", code=2)
+    assert "passphrase" in said or "key" in said
+    (tmp_path / "key").write_text("another passphrase of some words")
+    assert "another passphrase" in live("restore", encrypted, tmp_path / "no", "--key-file", tmp_path / "key", code=2)
+    assert not (tmp_path / "no").exists()
+
+
 def test_the_link_of_a_study_behind_tls(tmp_path) -> None:
     live("init", tmp_path / "tls", "--name", "x", "--budget", 1, "--cap", 1, "--tls", "--host", "study.example.org")
     assert "https://study.example.org/first-login/" in live("link", tmp_path / "tls", "manager")

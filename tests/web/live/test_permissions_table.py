@@ -18,14 +18,15 @@ EXPECTED: dict[Role, dict[str, str]] = {
         ("scan_coupon", "enrol_person", "record_answers", "write_contact", "issue_coupons", "print_coupons",
          "see_board", "see_people", "add_seed", "void_coupon", "extend_coupon", "override_coupons", "correct_answers",
          "withdraw_person", "erase_answers", "see_contact", "delete_contact", "propose_plan", "change_plan",
-         "approve_plan"), OWN,
+         "approve_plan", "export_codes"), OWN,
     ) | dict.fromkeys(("stop_plan", "see_plan", "see_progress", "see_estimates"), ANY),
     Role.ANALYST: {
         "see_plan": ANY, "see_progress": ANY, "see_estimates": ANY, "see_people": OWN, "export": OWN,
     },
     Role.MANAGER: dict.fromkeys(
         ("see_audit", "begin_study", "change_settings", "add_site", "manage_users",
-         "back_up", "restore", "try_restore", "state_registers", "import_study", "see_users"), OWN,
+         "back_up", "restore", "try_restore", "state_registers", "import_study", "see_users",
+         "export_codes"), OWN,
     ) | {"see_progress": ANY},
     Role.INVESTIGATOR: dict.fromkeys(("see_plan", "see_progress", "see_estimates"), ANY)
     | dict.fromkeys(("see_people", "see_audit", "see_users"), OWN),

@@ -10,6 +10,7 @@ from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Action, Role
+from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.requests import AddSeed, RecordAnswers, WithdrawPerson
 
 
@@ -217,3 +218,13 @@ def test_people_of_another_site_are_not_named_to_somebody_of_a_site() -> None:
 
 def _shown(answer) -> str:
     return answer.content.decode().split("<main")[1]
+
+
+@pytest.mark.usefixtures("one_database")
+def test_who_does_not_see_the_coupons_of_the_board_sees_no_open_code_of_a_person() -> None:
+    study = PlayedStudy().play(weeks=2)
+    held = models.Coupon.objects.exclude(holder=None).filter(redemption=None).first()
+    for role, is_shown in ((Role.COORDINATOR, True), (Role.ANALYST, False), (Role.INVESTIGATOR, False)):
+        text = study.client(role).get(f"/people/{held.holder_id}/").content.decode()
+        assert (shown_code(held.code) in text, held.code in text) == (is_shown, is_shown), role
+        assert held.code[-3:] in text

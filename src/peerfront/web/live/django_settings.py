@@ -87,12 +87,14 @@ AXES_CLIENT_IP_CALLABLE = "peerfront.web.live.operations.tries.address_of"
 AXES_WHITELIST_CALLABLE = "peerfront.web.live.screens.logins.is_own_browser"
 AXES_LOCKOUT_CALLABLE = "peerfront.web.live.screens.logins.locked_out"
 AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "carried", "next"]  # entries, and addresses that hold codes
 AXES_DISABLE_ACCESS_LOG = True  # the audit already records what people did
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # lifetime of one-time links
 SESSION_COOKIE_AGE = 30 * 60  # of inactivity; `operations.middleware` notes activity, and ends a login after a long day
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_NAME = "peerfront_session"
 MESSAGE_STORAGE = "django.contrib.messages.storage.fallback.FallbackStorage"  # many notes do not fit into a cookie
+DEFAULT_EXCEPTION_REPORTER_FILTER = "peerfront.web.live.operations.middleware.NothingTyped"
 CSRF_FAILURE_VIEW = "peerfront.web.live.screens.logins.form_expired"
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _serving.tls

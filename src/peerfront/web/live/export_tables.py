@@ -1,5 +1,6 @@
 """Tables and schema of an export: formats of cells, columns of answers, decisions and coupons."""
 
+import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,6 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pandas as pd
+from django.utils.crypto import salted_hmac
 
 from peerfront.data.columns.column_findings import is_sensitive
 from peerfront.data.columns.schema_guess import guess_schema
@@ -49,6 +51,12 @@ def code_text(code: str) -> str:
     """A code in groups, so that a spreadsheet does not take it for a number."""
     text = shown_code(code)
     return f"{text}_" if text in USUAL_MISSING else text
+
+
+def code_alias(text: str) -> str:
+    """What stands for a coupon's code in an export: the same each time, and of no use to whoever comes with it."""
+    digest = salted_hmac("peerfront.export", text, algorithm="sha256").digest()
+    return f"alias-{base64.b32encode(digest[:10]).decode()}" if text else ""
 
 
 def one_line(text: str) -> str:

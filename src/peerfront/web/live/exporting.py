@@ -18,8 +18,10 @@ What is decided here, and why:
    a coupon that was used is never void, so the tree does not change.
 4. The codes of seeds are in coupons.csv alone: nobody handed them on.
 5. A person who got coupons in several rounds has the first day of issue and the last day on which any is valid.
-6. Codes are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers; texts that it would
-   run as formulas are marked as text (`foundation.spreadsheets`).
+6. An open code is worth money to whoever comes with it. So aliases stand for codes: they follow from the study's secret
+   key, so a coupon has the same one in every file and export. Real codes are a choice of their own, which the audit
+   names; they are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers.
+7. Texts that a spreadsheet would run as formulas are marked as text (`foundation.spreadsheets`).
 
 No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
 """
@@ -44,6 +46,7 @@ from peerfront.foundation.spreadsheets import csv_text
 from peerfront.web.live.export_tables import (
     RECRUITER_ID,
     SITE,
+    code_alias,
     code_text,
     coupon_table,
     days_of,
@@ -78,10 +81,15 @@ class StudyFiles:
         return tuple(vars(self).values())
 
 
-def write_study(folder: Path) -> StudyFiles:
+def write_study(folder: Path, *, real_codes: bool = False) -> StudyFiles:
     """Write the study into a folder, replacing files of the same names. Only their owner can read them."""
     files, settings = StudyFiles(folder), study_settings()
     table, people = study_table()
+    coupons = coupon_table(people, settings)
+    if not real_codes:
+        coupons["coupon"] = coupons["coupon"].map(code_alias)
+        for name in table.columns.intersection([OWN_COUPON, *coupon_names(table.shape[1])]):
+            table[name] = table[name].map(code_alias)
     study = live_study(table)
     make_folder(folder)
     write_csv(files.study, csv_text(table), private=True)
@@ -90,10 +98,11 @@ def write_study(folder: Path) -> StudyFiles:
     decisions, details = decision_tables(people, settings)
     write_csv(files.decisions, csv_text(decisions), private=True)
     write_csv(files.decision_details, csv_text(details), private=True)
-    write_csv(files.coupons, csv_text(coupon_table(people, settings)), private=True)
+    write_csv(files.coupons, csv_text(coupons), private=True)
     write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
+    codes = note("live_export.real_codes" if real_codes else "live_export.aliases")
     today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))
-    readme = note("live_export.readme", name=settings.name, day=today)
+    readme = note("live_export.readme", name=settings.name, day=today, codes=codes)
     write_text(files.readme, f"{readme}\n", private=True)
     return files
 

@@ -4,6 +4,7 @@ keys.json       secret keys, readable by their owner only; never in a back-up of
 site.json       how the study is served: host names, whether behind TLS, language
 study.sqlite3   the records, if DATABASE_URL does not name a PostgreSQL database
 unfinished      only while a study begins or is restored; a folder that still has it was interrupted
+unwiped         only while the database's files hold what was erased (`records.leftovers`)
 models/         fitted models by their fingerprints
 backups/        back-ups
 jobs/           files that are being imported
@@ -18,8 +19,10 @@ import logging
 import os
 import re
 import secrets
+import stat
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -142,6 +145,10 @@ class LiveFolder:
         return self.path / "heads.jsonl"
 
     @property
+    def unwiped(self) -> Path:
+        return self.path / "unwiped"
+
+    @property
     def sqlite_file(self) -> Path:
         return self.path / "study.sqlite3"
 
@@ -186,12 +193,20 @@ class LiveFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.chmod(0o700)  # also if an empty one existed
-            self.models.mkdir(exist_ok=True)
-            self.backups.mkdir(exist_ok=True)
+            self.models.mkdir(exist_ok=True, mode=0o700)
+            self.backups.mkdir(exist_ok=True, mode=0o700)
         except OSError as problem:
             raise DataFileError("live_folder.cannot_make", path=self.path, problem=problem.strerror) from None
         self.write_keys(keys or Keys.drawn())
-        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n")
+        write_text(self.path / "site.json", json.dumps(asdict(serving), indent=2) + "\n", private=True)
+
+    def close_to_others(self) -> None:
+        """Let nobody but the owner read or change what is in the folder, such as one that was copied or unpacked."""
+        for path in (self.path, *self.path.rglob("*")):
+            with suppress(OSError):  # somebody else's, or gone meanwhile
+                mode = path.lstat().st_mode
+                if mode & 0o077 and not stat.S_ISLNK(mode):
+                    path.chmod(stat.S_IMODE(mode) & 0o700)
 
     def write_keys(self, keys: Keys) -> None:
         """Write the keys, readable by their owner only from the first moment."""

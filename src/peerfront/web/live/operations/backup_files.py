@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 import struct
+import weakref
 import zipfile
 import zlib
 from collections import Counter
@@ -21,6 +22,7 @@ from typing import Any, cast
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import is_ordinary, make_folder, write_bytes
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
+from peerfront.web.live.operations.encrypted_files import decrypted, is_encrypted
 from peerfront.web.live.rules.chain import Link
 
 
@@ -77,14 +79,18 @@ class About:
 
 
 class BackupFile:
-    """A back-up open for reading, whose files match its manifest."""
+    """A back-up open for reading, whose files match its manifest; an encrypted one is opened with its secret."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, secret: bytes | None = None) -> None:
         self.path = path
         with self.faults_as_errors():
             if path.exists() and not is_ordinary(path):  # a pipe would be waited for
                 raise zipfile.BadZipFile
-            self._archive = zipfile.ZipFile(path)
+            content: Any = path
+            if is_encrypted(path):
+                content = decrypted(path, secret)
+                weakref.finalize(self, content.close)  # a zip file closes only what it opened itself
+            self._archive = zipfile.ZipFile(content)
             about: dict[str, Any] = json.loads(self._archive.read(ABOUT))
             form = about.pop("format")
         if form != FORMAT:
@@ -138,7 +144,7 @@ class BackupFile:
                 content = self._archive.read(entry)
             target = folder.joinpath(*parts)
             make_folder(target.parent)
-            write_bytes(target, content)
+            write_bytes(target, content, private=True)
 
     @contextmanager
     def faults_as_errors(self) -> Iterator[None]:

@@ -49,6 +49,7 @@ from peerfront.web.live.operations.backup_files import (
     BackupFile,
     Manifest,
 )
+from peerfront.web.live.operations.encrypted_files import SUFFIX, EncryptedWriter
 from peerfront.web.live.operations.opening import migrate, unapplied_migrations
 from peerfront.web.live.operations.registers import registers, state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
@@ -63,7 +64,7 @@ from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
 
-_NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip")
+_NAME = re.compile(r"backup-\d{8}T\d{6}Z(-\d+)?\.zip(\.enc)?")
 _COMPRESSION = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}  # higher levels take longer and save little
 
 
@@ -84,7 +85,7 @@ class Backup:
     @property
     def order(self) -> tuple[str, int]:
         """The sort key: time, and within a second the order of creation."""
-        number = self.name[23:].removeprefix("-").removesuffix(".zip")
+        number = self.name[23:].removeprefix("-").partition(".")[0]
         return self.name[7:23], int(number or 1)
 
     @property
@@ -92,16 +93,17 @@ class Backup:
         return self.path.stat().st_size / 1e6
 
 
-def new_name(folder: LiveFolder, at: datetime | None = None) -> str:
+def new_name(folder: LiveFolder, at: datetime | None = None, *, encrypted: bool = False) -> str:
     """The name of the next back-up, with its time."""
     stem = (at or timezone.now()).astimezone(UTC).strftime("backup-%Y%m%dT%H%M%SZ")
+    taken = {each.name.removesuffix(SUFFIX) for each in listed(folder)}
     names = [f"{stem}.zip", *(f"{stem}-{number}.zip" for number in range(2, 100))]
-    return next(name for name in names if not (folder.backups / name).exists())
+    return next(name for name in names if name not in taken) + (SUFFIX if encrypted else "")
 
 
 def listed(folder: LiveFolder) -> list[Backup]:
     """The back-ups in the study's folder, the newest first."""
-    backups = [Backup(path) for path in folder.backups.glob("backup-*.zip") if _NAME.fullmatch(path.name)]
+    backups = [Backup(path) for path in folder.backups.glob("backup-*.zip*") if _NAME.fullmatch(path.name)]
     return sorted(backups, key=lambda each: each.order, reverse=True)
 
 
@@ -118,8 +120,8 @@ def check_place(path: Path) -> None:
 
 
 @one_moment()
-def write_backup(folder: LiveFolder, path: Path, tables: Apps = tables_of_today) -> Path:
-    """Write a back-up to a new file, completely or not at all, readable only by its owner.
+def write_backup(folder: LiveFolder, path: Path, secret: bytes | None = None, tables: Apps = tables_of_today) -> Path:
+    """Write a back-up to a new file, completely or not at all, readable only by its owner; encrypted with a secret.
 
     `tables` are those of an earlier version before they are migrated.
     """
@@ -129,8 +131,11 @@ def write_backup(folder: LiveFolder, path: Path, tables: Apps = tables_of_today)
     try:
         temporary.touch(mode=0o600)
         with temporary.open("wb") as file:
-            with zipfile.ZipFile(file, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
+            target = file if secret is None else EncryptedWriter(file, secret)
+            with zipfile.ZipFile(target, "w", **_COMPRESSION) as archive:  # type: ignore[call-overload]
                 _write(archive, folder, tables)
+            if isinstance(target, EncryptedWriter):
+                target.close()
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -214,19 +219,19 @@ def backup_note(name: str) -> NoteAction:
     return NoteAction(Action.BACK_UP, name[:100], (("events", str(n_events)), ("head", head)))
 
 
-def back_up_here(folder: LiveFolder, out: Path | None) -> Path:
+def back_up_here(folder: LiveFolder, out: Path | None, secret: bytes | None = None) -> Path:
     """Make a back-up from the command line."""
-    path = out if out is not None else folder.backups / new_name(folder)
+    path = out if out is not None else folder.backups / new_name(folder, encrypted=secret is not None)
     check_place(path)  # before the note
     ask_here(backup_note(path.name))
-    return write_backup(folder, path)
+    return write_backup(folder, path, secret)
 
 
 def upgrade(folder: LiveFolder) -> Path | None:
     """Bring the tables up to date; before that, back up a study of an earlier version in a form that it can restore."""
     path = None
     if unapplied_migrations() and models.Event._meta.db_table in connection.introspection.table_names():
-        path = write_backup(folder, folder.backups / new_name(folder), _tables_as_they_are())
+        path = write_backup(folder, folder.backups / new_name(folder), tables=_tables_as_they_are())
     migrate()
     if path is not None:
         ask_here(backup_note(path.name))

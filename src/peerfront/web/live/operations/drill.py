@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -44,9 +45,14 @@ class Drill:
         return 1 if self.faults else 0
 
 
-def hold_drill(folder: LiveFolder) -> Drill:
-    """Restore the newest back-up of an open study, verify it, remove it, and note the result in the audit."""
+def hold_drill(folder: LiveFolder, secret: Callable[[], bytes] | None = None) -> Drill:
+    """Restore the newest back-up of an open study, verify it, remove it, and note the result in the audit.
+
+    `secret` is asked for what an encrypted back-up was encrypted with.
+    """
+    from peerfront.web.live.operations.backup_files import BackupFile
     from peerfront.web.live.operations.backups import listed
+    from peerfront.web.live.operations.encrypted_files import is_encrypted
     from peerfront.web.live.operations.staff import ask_here
     from peerfront.web.live.rules.actions import Action
     from peerfront.web.live.rules.requests import NoteAction
@@ -54,14 +60,18 @@ def hold_drill(folder: LiveFolder) -> Drill:
     backups = listed(folder)
     if not backups:
         raise DataFileError("live_drill.no_backup", path=folder.backups)
-    drill = _compared_with_study(_restored_apart(backups[0].path, folder))
+    newest, given = backups[0].path, b""
+    if secret is not None and is_encrypted(newest):
+        given = secret()
+        BackupFile(newest, given)  # with another secret nothing is tried, and nothing noted
+    drill = _compared_with_study(_restored_apart(newest, folder, given))
     whole = "no" if drill.faults else "yes"
     details = (("events", str(drill.events)), ("head", drill.head), ("whole", whole))
     ask_here(NoteAction(Action.TRY_RESTORE, drill.backup[:100], details))
     return drill
 
 
-def _restored_apart(backup: Path, folder: LiveFolder) -> Drill:
+def _restored_apart(backup: Path, folder: LiveFolder, secret: bytes) -> Drill:
     """Restore and verify a back-up in a process of its own."""
     began = time.monotonic()
     place = temporary_folder(folder.path)
@@ -71,7 +81,7 @@ def _restored_apart(backup: Path, folder: LiveFolder) -> Drill:
     words = (str(backup), str(place / "study"), str(folder.path / "keys.json"))
     try:
         process = subprocess.run(
-            [sys.executable, "-c", code, *words], capture_output=True, stdin=subprocess.DEVNULL, env=environment
+            [sys.executable, "-c", code, *words], capture_output=True, input=secret, env=environment
         )
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -85,7 +95,10 @@ def _restored_apart(backup: Path, folder: LiveFolder) -> Drill:
 
 
 def restore_alone(backup: str, folder: str, keys: str) -> None:
-    """Restore a back-up into a new folder, verify it, and print the counts as JSON; for a process of its own."""
+    """Restore a back-up into a new folder, verify it, and print the counts as JSON; for a process of its own.
+
+    What it was encrypted with comes by standard input.
+    """
     from django.db import DatabaseError
 
     from peerfront.web.live.operations.backup_files import BackupFile, keys_from
@@ -94,7 +107,8 @@ def restore_alone(backup: str, folder: str, keys: str) -> None:
     result: dict[str, object] = {}
     faults: list[Message] = []
     try:
-        file, given, study = BackupFile(Path(backup)), keys_from(Path(keys)), LiveFolder(Path(folder))
+        secret = sys.stdin.buffer.read() or None
+        file, given, study = BackupFile(Path(backup), secret), keys_from(Path(keys)), LiveFolder(Path(folder))
         assert given is not None
         file.check_signature(given)
         with new_folder(study, file.serving, given):

@@ -20,6 +20,7 @@ from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.views.debug import SafeExceptionReporterFilter
 
 from peerfront.foundation.files import make_folder
 from peerfront.web.live.folder import WithoutPersonalData
@@ -147,6 +148,19 @@ class RequestLog(_Middleware):
             took = (time.perf_counter() - began) * 1000
             requests.info("%s %s %d %.0f ms", _method(request), place, response.status_code, took)
         return response
+
+
+class NothingTyped(SafeExceptionReporterFilter):
+    """Keep everything that was typed, and all values of variables, out of Django's reports of errors."""
+
+    def is_active(self, request: HttpRequest | None) -> bool:
+        return True
+
+    def get_post_parameters(self, request: HttpRequest | None) -> dict[str, Any]:
+        return {} if request is None else dict.fromkeys(request.POST, self.cleansed_substitute)
+
+    def get_traceback_frame_variables(self, request: HttpRequest, tb_frame: Any) -> Any:
+        return dict.fromkeys(tb_frame.f_locals, self.cleansed_substitute).items()
 
 
 def _method(request: HttpRequest) -> str:

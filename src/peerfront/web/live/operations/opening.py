@@ -57,6 +57,7 @@ def new_folder(folder: LiveFolder, serving: Serving, keys: Keys | None = None) -
 def _set_up_django(folder: LiveFolder) -> None:
     os.umask(0o077)  # files written from now on, such as database and log, are readable only by their owner
     os.environ[FOLDER] = str(folder.path)
+    os.environ.setdefault("SQLITE_TMPDIR", str(folder.path))  # where VACUUM writes pages that do not fit into memory
     os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
     django.setup()
 

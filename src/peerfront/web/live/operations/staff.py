@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from django.conf import settings as django_settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.urls import reverse
@@ -79,6 +81,7 @@ def new_link(user: User, site_address: str) -> OneTimeLink:
     """Make a link for a user; the present password and earlier links stop working."""
     user.set_unusable_password()
     user.save(update_fields=["password"])
+    end_sessions(user)
     number = urlsafe_base64_encode(str(user.pk).encode())
     path = reverse("first_login", args=[number, default_token_generator.make_token(user)])
     return OneTimeLink(site_address.rstrip("/") + path, timedelta(seconds=django_settings.PASSWORD_RESET_TIMEOUT))
@@ -93,6 +96,13 @@ def user_of_link(number: str, token: str) -> User | None:
     if user is None or user.has_usable_password() or not default_token_generator.check_token(user, token):
         return None
     return user
+
+
+def end_sessions(user: User, besides: str | None = None) -> None:
+    """Remove the sessions of a user, besides one by its key: somebody who is let in again has to log in again."""
+    for session in Session.objects.exclude(session_key=besides):
+        if session.get_decoded().get(SESSION_KEY) == str(user.pk):
+            session.delete()
 
 
 LONGEST_USER_NAME = 60

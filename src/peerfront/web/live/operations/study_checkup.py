@@ -106,6 +106,8 @@ def _inside(folder: LiveFolder) -> Iterator[Finding]:
         yield bad(RECORDS, note("live_health.not_begun"))
         return
     yield from _records()
+    if folder.unwiped.exists():
+        yield care(DATABASE, note("live_health.unwiped"))
     yield _clock(datetime.now(UTC))
     yield keys_finding(folder)
     yield from _backups(folder)
@@ -315,6 +317,7 @@ def _backups(folder: LiveFolder) -> Iterator[Finding]:
 
     from peerfront.web.live.operations.backup_files import BackupFile
     from peerfront.web.live.operations.backups import listed
+    from peerfront.web.live.operations.encrypted_files import is_encrypted
     from peerfront.web.live.records.models import Event
 
     backups = listed(folder)
@@ -322,6 +325,12 @@ def _backups(folder: LiveFolder) -> Iterator[Finding]:
         yield bad(BACKUPS, note("live_doctor.no_backup", folder=_quoted(folder)))
         return
     newest = backups[0]
+    age = datetime.now(UTC) - newest.created_at
+    hours = int(age.total_seconds() // 3600)
+    if is_encrypted(newest.path):
+        shown = {"name": newest.name, "hours": hours, "folder": _quoted(folder)}
+        yield (ok if age <= BACKUP_EVERY else care)(BACKUPS, note("live_doctor.backup_encrypted", **shown))
+        return
     try:
         file = BackupFile(newest.path)  # compares every file in it with the manifest
         file.check_signature(folder.keys)
@@ -333,8 +342,7 @@ def _backups(folder: LiveFolder) -> Iterator[Finding]:
         return
     about_backups = Q(kind="action_noted") & (Q(data__contains='"back_up"') | Q(data__contains='"try_restore"'))
     since = Event.objects.filter(number__gt=file.about.events).exclude(about_backups).count()
-    age = datetime.now(UTC) - newest.created_at
-    values = {"name": newest.name, "hours": int(age.total_seconds() // 3600), "events": since}
+    values = {"name": newest.name, "hours": hours, "events": since}
     if since and age > BACKUP_AT_LEAST:
         yield bad(BACKUPS, note("live_doctor.backup_old", **values, folder=_quoted(folder)))
     elif since and age > BACKUP_EVERY:

@@ -309,29 +309,30 @@ def import_here(study: Study, source: str, site: str | None) -> list[Message]:
     return notes
 
 
-def export_zip() -> bytes:
+def export_zip(*, real_codes: bool = False) -> bytes:
     """The study's files as one zip file."""
     content = BytesIO()
     with tempfile.TemporaryDirectory(prefix="peerfront-export-") as folder:
-        files = write_study(Path(folder))
+        files = write_study(Path(folder), real_codes=real_codes)
         with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in files.all:
                 archive.write(path, path.name)
     return content.getvalue()
 
 
-def export_here(out: Path) -> Message:
+def export_here(out: Path, *, real_codes: bool = False) -> Message:
     """Export from the command line into a zip file or a folder; return messages for the user."""
+    noted, role = export_note(out.name, real_codes=real_codes), Role.MANAGER if real_codes else Role.ANALYST
     if out.suffix.lower() == ".zip":
-        content = export_zip()
-        ask_here(export_note(out.name), role=Role.ANALYST)
+        content = export_zip(real_codes=real_codes)
+        ask_here(noted, role=role)
         write_bytes(out, content, private=True)
         return note("live_export.zipped", path=out)
-    files = write_study(out)
-    ask_here(export_note(out.name), role=Role.ANALYST)
+    files = write_study(out, real_codes=real_codes)
+    ask_here(noted, role=role)
     return note("live_export.written", path=out, study=files.study, schema=files.schema)
 
 
-def export_note(name: str) -> NoteAction:
+def export_note(name: str, *, real_codes: bool) -> NoteAction:
     """The note of an export."""
-    return NoteAction(Action.EXPORT, name[:100])
+    return NoteAction(Action.EXPORT_CODES if real_codes else Action.EXPORT, name[:100])

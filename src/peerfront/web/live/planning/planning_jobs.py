@@ -25,6 +25,7 @@ from pathlib import Path
 from time import monotonic
 from zoneinfo import ZoneInfo
 
+from django.contrib.sessions.models import Session
 from django.db import OperationalError, connections, transaction
 from django.utils import timezone
 
@@ -35,6 +36,7 @@ from peerfront.web.live.planning.arrival_plans import warm_up_in_background
 from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, live_folder
 from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, today_of
 from peerfront.web.live.records.database import DatabaseRecords, member_from, one_at_a_time
+from peerfront.web.live.records.leftovers import wipe
 from peerfront.web.live.records.models import Event, JobKind, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Action, Member, Role
@@ -410,8 +412,19 @@ def ask_if_due(now: datetime | None = None) -> PlanningJob | None:
         return None
 
 
+def tidy_up() -> None:
+    """Remove sessions that have ended, and what was erased while somebody was reading."""
+    ended = Session.objects.filter(expire_date__lt=timezone.now())
+    if ended.exists():  # a deletion would lock the database each minute
+        ended.delete()
+    wipe()
+
+
 def start_nights() -> Callable[[], None]:
-    """Warm up the approved model, and check in a thread each minute whether a plan is due; return what stops it."""
+    """Warm up the approved model, and check in a thread each minute whether a plan is due; return what stops it.
+
+    The thread also removes sessions that have ended, and from the database's files what was erased.
+    """
     warm_up_in_background()
     end = threading.Event()
 
@@ -420,6 +433,7 @@ def start_nights() -> Callable[[], None]:
             try:
                 ask_if_due()
                 settle()
+                tidy_up()
             except Exception:  # the database may be unreachable for a while
                 log.exception("Whether a plan is due could not be looked up.")
             finally:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.web.live.records.leftovers import leave_mark
 from peerfront.web.live.records.models import Contact
 
 FIELDS = ("name", "phone", "note")
@@ -56,7 +57,10 @@ def read_contact(person: str) -> dict[str, str] | None:
 
 def delete_contact(person: str) -> bool:
     """Delete a person's contact details; return whether there were any."""
-    return Contact.objects.filter(person_id=person).delete()[0] > 0
+    gone = Contact.objects.filter(person_id=person).delete()[0] > 0
+    if gone:
+        leave_mark(Contact)
+    return gone
 
 
 def readable(sealed: bytes) -> bool:

@@ -29,6 +29,7 @@ from peerfront.web.live.records.database import (
     one_at_a_time,
     row_of,
 )
+from peerfront.web.live.records.leftovers import leave_mark
 from peerfront.web.live.rules import records
 from peerfront.web.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
 from peerfront.web.live.rules.codes import new_code
@@ -288,6 +289,7 @@ def _erase_answers(person: str) -> None:
     for stored in list(stored_events):  # read before they are written
         stored.data = _text(erased(link_of(stored), person))
         stored.save(update_fields=["data"])
+    leave_mark(models.Event, models.Person, models.PlanLine, models.Decision)
 
 
 def _text(link: Link) -> str:

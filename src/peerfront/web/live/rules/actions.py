@@ -107,6 +107,7 @@ class Action(StrEnum):
     SEE_PEOPLE = Declaration("see_people", Scope.PERSON, (Role.INTERVIEWER, *_READERS), pages="people person tree")
     SEE_ESTIMATES = Declaration("see_estimates", Scope.PERSON, anywhere=_READERS, pages="estimates")
     EXPORT = Declaration("export", Scope.STUDY, (Role.ANALYST,), pages="export export_file")
+    EXPORT_CODES = Declaration("export_codes", Scope.STUDY, (*_COORDINATOR, *_MANAGER), pages="export_codes")
     SEE_AUDIT = Declaration("see_audit", Scope.STUDY, _OVERSEERS, pages="audit verify")
     SEE_USERS = Declaration("see_users", Scope.STUDY, _OVERSEERS, pages="users")
     # What the manager does.

@@ -36,26 +36,40 @@ from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
 
 
-def export(request: HttpRequest, **found: str) -> HttpResponse:
-    """What is in the files, and a button to download them; what was found if they cannot be."""
-    context = {"form": RequestForm(), "n_people": Person.objects.count()}
-    return render(request, "screens/management/export.html", context | found)
+def export(request: HttpRequest) -> HttpResponse:
+    """What is in the files, and a button to download them."""
+    return _export_page(request, real_codes=False)
 
 
 @require_POST
 def export_file(request: HttpRequest) -> HttpResponseBase:
     """Send the study's files to the browser as one zip file."""
+    return _sent(request, real_codes=False)
+
+
+def export_codes(request: HttpRequest) -> HttpResponseBase:
+    """The same with the real codes of coupons in place of aliases, for other roles."""
+    return _sent(request, real_codes=True) if request.method == "POST" else _export_page(request, real_codes=True)
+
+
+def _export_page(request: HttpRequest, *, real_codes: bool, **found: str) -> HttpResponse:
+    context = {"form": RequestForm(), "n_people": Person.objects.count(), "real_codes": real_codes}
+    return render(request, "screens/management/export.html", context | found)
+
+
+def _sent(request: HttpRequest, *, real_codes: bool) -> HttpResponseBase:
     form = RequestForm(request.POST)
     if not form.is_valid():
-        return redirect("export")
+        return redirect("export_codes" if real_codes else "export")
     name = f"study-{timezone.localdate().isoformat()}.zip"
     try:
-        content = export_zip()
+        content = export_zip(real_codes=real_codes)
     except PeerfrontError as problem:
-        return export(request, problem=str(problem))
-    answered = form.ask(request, export_note(name), ending=f"-{new_key()[:12]}")  # each download is noted
+        return _export_page(request, real_codes=real_codes, problem=str(problem))
+    noted = export_note(name, real_codes=real_codes)
+    answered = form.ask(request, noted, ending=f"-{new_key()[:12]}")  # each download is noted
     if not isinstance(answered, Accepted):
-        return export(request, **refusal_words(answered.refusal))
+        return _export_page(request, real_codes=real_codes, **refusal_words(answered.refusal))
     return FileResponse(BytesIO(content), as_attachment=True, filename=name, content_type="application/zip")
 
 

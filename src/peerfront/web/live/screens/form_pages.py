@@ -70,6 +70,9 @@ class PageForm(RequestForm):
     def alongside(self, accepted: Accepted) -> None:
         """Done in the transaction in which the wish is recorded."""
 
+    def afterwards(self, request: HttpRequest) -> None:
+        """Done when it is recorded, before the page to which the form leads."""
+
     def words(self) -> dict[str, str]:
         texts = {"title": self.title, "lead": self.lead, "button": self.button, "back_label": self.back_label}
         return {name: str(text) % self.names for name, text in texts.items()}
@@ -86,6 +89,7 @@ def form_page(kind: type[PageForm]) -> Callable[..., HttpResponse]:
             if isinstance(answered, Accepted):
                 if not answered.repeated:
                     messages.success(request, str(form.done) % form.names)
+                    form.afterwards(request)
                 return redirect(form.back)
             context |= refusal_words(answered.refusal)
             form.with_new_key()

@@ -1,23 +1,27 @@
 """Log in and out; a form that cannot be taken now (session ended, page too old, no site chosen) can be sent again.
 
-What was typed travels through the browser, sealed with the server's key, and is never stored on the server: some of it
-is contact details, which are kept encrypted or not at all.
+What was typed travels through the browser, encrypted with the server's key, and is never stored on the server: some of
+it is contact details, which are kept encrypted or not at all. A failed login leaves it out (AXES_SENSITIVE_PARAMETERS).
 """
 
+import base64
+import json
+import zlib
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
-from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.operations.tries import (
@@ -34,7 +38,6 @@ from peerfront.web.live.records.models import Member
 
 LONGEST = 300_000
 """Characters of all entries together; larger forms have to be typed again."""
-_SALT = "peerfront.web.live.screens.resending"  # forms that were sealed before an update stay readable
 _HOURS = 12
 
 
@@ -58,18 +61,25 @@ def entries_of(request: HttpRequest) -> Entries | None:
     return Entries(request.get_full_path(), fields)
 
 
+def _box() -> Fernet:
+    """Encrypts entries with a key of their own, made from the study's secret key."""
+    return Fernet(base64.urlsafe_b64encode(salted_hmac("peerfront.entries", "", algorithm="sha256").digest()))
+
+
 def sealed(entries: Entries | None) -> str:
-    """Entries as text for a hidden field, which nobody else can make; empty for none."""
-    return "" if entries is None else signing.dumps([entries.path, entries.fields], salt=_SALT, compress=True)
+    """Entries as text for a hidden field, which nobody else can make or read; empty for none."""
+    if entries is None:
+        return ""
+    return _box().encrypt(zlib.compress(json.dumps([entries.path, entries.fields]).encode())).decode()
 
 
 def opened(text: str) -> Entries | None:
     """Entries from a hidden field; None if there are none, or if they are old or forged."""
     try:
-        path, fields = signing.loads(text, salt=_SALT, max_age=_HOURS * 3600) if text else (None, ())
-    except signing.BadSignature:
+        path, fields = json.loads(zlib.decompress(_box().decrypt(text, ttl=_HOURS * 3600)))
+    except (InvalidToken, ValueError):  # a ValueError for letters that no token has
         return None
-    return None if path is None else Entries(path, tuple((name, value) for name, value in fields))
+    return Entries(path, tuple((name, value) for name, value in fields))
 
 
 def send_again(request: HttpRequest, entries: Entries, *, at_once: bool, status: int = 200) -> HttpResponse:

@@ -35,6 +35,7 @@ MENU: list[tuple[str, Promise | str]] = [
     ("progress", _("Progress")),
     ("estimates", _("Estimates")),
     ("export", _("Export")),
+    ("export_codes", _("Export with codes")),
     ("settings", _("Settings")),
     ("users", _("Users")),
     ("sites", _("Sites")),

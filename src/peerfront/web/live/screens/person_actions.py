@@ -6,6 +6,7 @@ Contact details are shown only on a click that the audit notes.
 from typing import Any, ClassVar, cast
 
 from django import forms
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records import contacts
 from peerfront.web.live.records.database import DatabaseRecords
+from peerfront.web.live.records.leftovers import Leftovers, wipe
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
 from peerfront.web.live.rules.effects import promised_to
@@ -100,7 +102,26 @@ class WithdrawForm(PersonForm):
         return WithdrawPerson(self.person.person, self.cleaned_data["void_coupons"], self.cleaned_data["why"])
 
 
-class EraseForm(PersonForm):
+class WipingForm(PersonForm):
+    """A form that erases something, and says whether it is gone from the files of the database, too."""
+
+    def afterwards(self, request: HttpRequest) -> None:
+        left = wipe()
+        if left is Leftovers.EVERYTHING:
+            still = gettext(
+                "The files of the database still hold what was erased, because somebody is reading, such as a back-up. "
+                "The server tries again each minute."
+            )
+            messages.warning(request, still)
+        elif left is Leftovers.LOG:
+            log = gettext(
+                "PostgreSQL's log of changes (WAL) may still hold what was erased. Whoever runs the database can "
+                "remove it, as the page on protecting data says."
+            )
+            messages.warning(request, log)
+
+
+class EraseForm(WipingForm):
     """Erase what somebody who withdrew had answered, from the audit, too."""
 
     action = Action.ERASE_ANSWERS
@@ -154,7 +175,7 @@ class CorrectionForm(PersonForm, InterviewForm):
         return CorrectAnswers(self.person.person, self.cleaned_data["network_size"], answers, self.cleaned_data["why"])
 
 
-class ContactForm(PersonForm):
+class ContactForm(WipingForm):
     """Write how to reach a person; what was kept before is replaced."""
 
     action = Action.WRITE_CONTACT
@@ -189,7 +210,7 @@ class ContactForm(PersonForm):
 write_contact = never_cache(form_page(ContactForm))
 
 
-class ForgetForm(PersonForm):
+class ForgetForm(WipingForm):
     """Forget how to reach a person; everything else stays."""
 
     action = Action.DELETE_CONTACT

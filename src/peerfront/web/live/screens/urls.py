@@ -88,6 +88,7 @@ urlpatterns = [
     path("audit/verify/", audit.verify_page, name="verify"),
     path("export/", data_pages.export, name="export"),
     path("export/file/", data_pages.export_file, name="export_file"),
+    path("export/codes/", data_pages.export_codes, name="export_codes"),
     path("import/", data_pages.import_page, name="import_study"),
     path("back-ups/", data_pages.backups, name="backups"),
     path("back-ups/<str:name>/", data_pages.backup_file, name="backup_file"),

@@ -23,6 +23,7 @@ from peerfront.web.live.operations.staff import (
     LONGEST_USER_NAME,
     NameTaken,
     bad_user_name,
+    end_sessions,
     is_taken,
     managers,
     member_note,
@@ -211,6 +212,8 @@ def _add(name: str, roles: Collection[Role], site: str | None) -> None:
 def _let_in(person: User, is_active: bool) -> None:
     person.is_active = is_active
     person.save(update_fields=["is_active"])
+    if not is_active:
+        end_sessions(person)
 
 
 def _keep_link(request: HttpRequest, user: User) -> None:
@@ -263,6 +266,7 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
             form.add_error("user_name", name_taken())
         else:
             form.save()
+            end_sessions(user)
             login(request, user, backend=_BACKEND)
             done = gettext("Your password is set. Next time, log in with your name and this password.")
             messages.success(request, done)
@@ -304,4 +308,6 @@ class Password(PasswordChangeView):
     def form_valid(self, form: Any) -> HttpResponse:
         self.tries.succeeded()
         messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
-        return super().form_valid(form)
+        response = super().form_valid(form)
+        end_sessions(form.user, besides=self.request.session.session_key)
+        return response
