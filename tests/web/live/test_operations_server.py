@@ -5,6 +5,7 @@ import logging
 import re
 import socket
 import threading
+import time
 from contextlib import closing, contextmanager
 from datetime import timedelta
 
@@ -259,6 +260,94 @@ def test_a_server_whose_clock_was_set_back_refuses(monkeypatch) -> None:
     assert models.Site.objects.count() == before
     monkeypatch.undo()
     assert _add_site(client).status_code == 302
+
+
+class _Computer:
+    """A computer whose clock somebody sets, and which is switched off, sleeps and is started again."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.real, self.set_by, self.off, self.boot = timezone.now, timedelta(), timedelta(), "first"
+        monkeypatch.setattr(recording.timezone, "now", lambda: self.real() + self.off + self.set_by)
+        monkeypatch.setattr(
+            recording, "this_boot", lambda: (self.boot, self.off + timedelta(hours=1, seconds=time.monotonic()))
+        )
+
+    def days_pass(self, days: float, boot: str = "first") -> None:
+        self.off, self.boot = self.off + timedelta(days=days), boot
+
+    def clock_is_set(self, hours: float) -> None:
+        self.set_by = timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("hours", [12, -12, 0.25, -0.25, 24 * 400])
+def test_a_clock_that_jumps_records_nothing_until_it_is_put_right(database, monkeypatch, hours) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    client = study.client(Role.MANAGER)
+    assert _add_site(client, "first").status_code == 302
+    before = models.Study.objects.get().last_time
+    computer.days_pass(3)
+    computer.clock_is_set(hours)
+    refused = _add_site(study.client(Role.MANAGER), "second")
+    assert "by the time that has passed it should say" in refused.content.decode()
+    assert "Clock of the server" in refused.content.decode()
+    assert _back_up(study) == 302, "what is only noted is noted"
+    computer.clock_is_set(0)
+    assert models.Study.objects.get().last_time == before
+    assert _add_site(study.client(Role.MANAGER), "second").status_code == 302
+    computer.clock_is_set(0.05)  # three minutes, as a time server corrects them
+    assert _add_site(study.client(Role.MANAGER), "third").status_code == 302
+    assert verify().whole
+
+
+def _back_up(study) -> int:
+    return study.client(Role.MANAGER).post("/back-ups/", {"key": f"backup-{models.Event.objects.count()}"}).status_code
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_back_up_by_a_clock_that_is_ahead_stops_nobody(monkeypatch) -> None:
+    study, real = LiveStudy(), timezone.now
+    monkeypatch.setattr(recording.timezone, "now", lambda: real() + timedelta(hours=12))
+    assert _back_up(study) == 302
+    monkeypatch.undo()
+    assert _add_site(study.client(Role.MANAGER)).status_code == 302
+
+
+def test_a_quiet_time_is_believed_while_the_computer_counts_and_for_two_weeks_after_a_restart(
+    database, monkeypatch
+) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    assert _add_site(study.client(Role.MANAGER), "first").status_code == 302
+    computer.days_pass(60)
+    assert _add_site(study.client(Role.MANAGER), "second").status_code == 302, "it went on counting"
+    computer.days_pass(4, "second")
+    assert _add_site(study.client(Role.MANAGER), "third").status_code == 302, "a long weekend, switched off"
+    computer.days_pass(15, "third")
+    client = study.client(Role.MANAGER)
+    assert "before the computer was started" in _add_site(client, "fourth").content.decode()
+    page = client.get("/settings/clock/").content.decode()
+    assert "before the computer was started" in page
+    form = {"key": "accept", "why": "as the radio says"}
+    assert client.post("/settings/clock/", form).status_code == 302
+    assert _add_site(client, "fourth").status_code == 302
+    assert "Nothing speaks against it." in client.get("/settings/clock/").content.decode()
+    assert "as the radio says" in client.get("/audit/").content.decode()
+    assert verify().whole
+
+
+def test_a_clock_that_was_ahead_from_the_start_is_put_right_and_accepted(database, monkeypatch) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    computer.clock_is_set(12)
+    assert _add_site(study.client(Role.MANAGER), "first").status_code == 302, "nothing to compare it with"
+    computer.clock_is_set(0)
+    client = study.client(Role.MANAGER)
+    assert "was recorded at" in _add_site(client, "second").content.decode()
+    device = (timezone.now() + timedelta(hours=12)).isoformat()
+    form = {"key": "one", "why": "compared", "device_time": device}
+    assert "The clock of this device says" in client.post("/settings/clock/", form).content.decode()
+    form = {"key": "two", "why": "compared", "device_time": timezone.now().isoformat()}
+    assert client.post("/settings/clock/", form).status_code == 302
+    assert _add_site(client, "second").status_code == 302
+    assert verify().whole
 
 
 @pytest.mark.usefixtures("one_database")

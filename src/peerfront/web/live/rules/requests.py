@@ -36,6 +36,14 @@ class BeginStudy(Wish, action=Action.BEGIN_STUDY):
 class ChangeSettings(Wish, action=Action.CHANGE_SETTINGS):
     settings: Settings
     why: str
+    shown: str = field(default="", metadata=_BY_SERVER)
+    """Fingerprint of the settings that were shown before the change; empty if none were."""
+
+
+class AcceptClock(Wish, action=Action.ACCEPT_CLOCK):
+    """Go on by the server's clock as it is now, also if something was recorded at a later time."""
+
+    why: str
 
 
 class AddSite(Wish, action=Action.ADD_SITE):

@@ -17,6 +17,7 @@ from django.db.models import Count
 from django.forms.formsets import BaseFormSet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -25,11 +26,14 @@ from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.planning.kept_models import Compared, KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.models import Site
+from peerfront.web.live.records.recording import clock_state
 from peerfront.web.live.rules.chain import plain_value
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, Wish
+from peerfront.web.live.rules.requests import AcceptClock, AddSite, BeginStudy, ChangeSettings, Wish
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, MOST_QUESTIONS, Question, QuestionKind, Settings
+from peerfront.web.live.screens.form_pages import PageForm, why_field
+from peerfront.web.live.screens.page_frame import study_or_404, time_text
 from peerfront.web.live.screens.page_words import decimals, refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm
 
@@ -340,6 +344,39 @@ def _with_empty_row(entries: QueryDict, how: dict[str, Any]) -> tuple[SettingsFo
 
 def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+class ClockForm(PageForm):
+    """The server's clock, and the manager's word that it is right."""
+
+    title = _("Clock of the server")
+    lead = _(
+        "Times of all records are those of the server's clock. If it jumps, nothing more is recorded until it is put"
+        " right, or until somebody who compared it with another clock says here that it is right."
+    )
+    button = _("The clock is right: go on by it")
+    done = _("What comes is recorded by this clock.")
+    back_label = _("Settings")
+    danger = True
+
+    why = why_field()
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.study, self.names, self.back = study_or_404(), {}, reverse("settings")
+
+    def facts(self) -> list[tuple[str, object]]:
+        state = clock_state()
+        times = [(gettext("It says"), state.now), (gettext("Last record"), state.last_time)]
+        if state.expected is not None:
+            times.append((gettext("By the time that has passed it should say"), state.expected))
+        fault = refusal_words(state.fault).get("found") or gettext("Nothing speaks against it.")
+        zone = self.study.settings.timezone
+        shown = [(name, f"{time_text(self.study, at)} ({zone})") for name, at in times]
+        return [*shown, (gettext("Finding"), fault)]
+
+    def wish(self) -> AcceptClock:
+        return AcceptClock(self.cleaned_data["why"])
 
 
 class SiteForm(RequestForm):
