@@ -691,7 +691,8 @@ def test_what_has_an_event_of_its_own_cannot_be_noted() -> None:
 
 
 WISHES = [
-    BeginStudy(SETTINGS, "K7"), ChangeSettings(SETTINGS, "x"), AcceptClock("x"), AddSite("west", "West"), AddSeed("bea"),
+    BeginStudy(SETTINGS, "K7"), ChangeSettings(SETTINGS, "x"), AcceptClock("x"), AddSite("west", "West"),
+    AddSeed("bea"),
     ScanCoupon("K7M4RT9XC0"), EnrolPerson("K7M4RT9XC0", "bea"), RecordAnswers("ana", 1, ()),
     CorrectAnswers("ana", 1, (), "x"), WithdrawPerson("ana", True, "x"), EraseAnswers("ana", "x"),
     ProposePlan("m", 1, ()), ChangePlan(1, (), "x"), ApprovePlan(1), StopPlan(1, "x"), OverrideCoupons("ana", 1, "x"),

@@ -1,6 +1,7 @@
 """The server: it finishes what it has begun, logs nothing personal, refuses what is too large, survives full disks."""
 
 import http.client
+import json
 import logging
 import re
 import socket
@@ -10,6 +11,7 @@ from contextlib import closing, contextmanager
 from datetime import timedelta
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
@@ -17,11 +19,12 @@ from live_client import PASSWORD, LiveStudy, served
 from small_live import SETTINGS
 
 from peerfront.foundation.errors import SettingError
-from peerfront.web.live.operations import middleware
+from peerfront.web.live.operations import middleware, staff
 from peerfront.web.live.operations.middleware import LARGEST_BODY
 from peerfront.web.live.operations.serving import Server, listen, stopped_by_signals
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models, recording
+from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Role
 
 SECRET = "K7M4RT9XC0"
@@ -391,6 +394,50 @@ def test_five_wrong_passwords_lock_out_whether_or_not_the_user_exists() -> None:
         right = client.post("/login/", {"username": who, "password": PASSWORD})
         assert right.status_code == 429, "also the right password is refused for a while"
     assert pages[name] == pages["nobody"], "nobody can find out who has a login"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_logins_failures_and_changes_of_passwords_are_noted_without_passwords(monkeypatch) -> None:
+    study, seconds = LiveStudy(), [0.0]
+    monkeypatch.setattr(staff.time, "monotonic", lambda: seconds[0])
+    name = study.user(Role.INTERVIEWER, "north").username
+    monkeypatch.setattr(django_settings, "AXES_ENABLED", False)
+    for who in (name, name, "hunter2 typed as a name", "somebody", name):
+        Client().post("/login/", {"username": who, "password": "guess of a password"})
+    seconds[0] += staff.NOTED_AGAIN_AFTER
+    client = Client()
+    assert client.post("/login/", {"username": name, "password": PASSWORD}).status_code == 302
+    other = "another horse battery staple"
+    form = {"old_password": PASSWORD, "new_password1": other, "new_password2": other}
+    assert client.post("/password/", form).status_code == 302
+    assert client.get("/", follow=True).status_code == 200, "still logged in"
+    stored = [link_of(each) for each in models.Event.objects.filter(kind="action_noted").order_by("number")]
+    noted = [(link.event.fact.subject, dict(link.event.fact.details)) for link in stored]
+    assert [(who, each["done"], each.get("times")) for who, each in noted] == [
+        (name, "failed", None), ("", "failed", None), (name, "failed", "2"), ("", "failed", "1"),
+        (name, "logged in", None), (name, "changed the password", None),
+    ]  # fmt: skip
+    everything = json.dumps([link.data for link in stored])
+    assert not any(secret in everything for secret in ("guess", "hunter2", "horse", "127.0.0.1"))
+    page = study.client(Role.MANAGER).get("/audit/").content.decode()
+    assert "a name that nobody has" in page
+    assert "failed" in page
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_flood_of_failed_logins_does_not_flood_the_audit(monkeypatch) -> None:
+    study, seconds = LiveStudy(), [0.0]
+    monkeypatch.setattr(staff.time, "monotonic", lambda: seconds[0])
+    names = [study.user(Role.INTERVIEWER, "north", f"user-{number}").username for number in range(5)]
+    before = models.Event.objects.count()
+    for number in range(2_000):
+        staff.FAILED_LOGINS.add([*names, f"made-up-{number}"][number % 6], f"10.0.{number % 11}.{number % 7}")
+    assert models.Event.objects.count() - before <= staff.MOST_AT_ONCE + 1
+    seconds[0] += staff.NOTED_AGAIN_AFTER
+    staff.FAILED_LOGINS.note_ended()
+    facts = [link_of(each).event.fact for each in models.Event.objects.filter(number__gt=before)]
+    assert sum(int(dict(each.details).get("times", "1")) for each in facts) == 2_000, "none is left out"
+    assert len(facts) <= 2 * (staff.MOST_AT_ONCE + 1)
 
 
 def _without_tokens(page: str, name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import waitress
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
+from django.db import DatabaseError
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
@@ -149,6 +150,8 @@ def serve(
                 webbrowser.open(here)
         server.run()
     stop_nights()
+    with suppress(DatabaseError):
+        FAILED_LOGINS.note_ended(all_of_them=True)
     _log.info("stopped")
     tell(note("live_server.stopped"))
 

@@ -57,8 +57,9 @@ def effects(before: Records, event: Event) -> Effects:
         case events.ClockAccepted():
             # By times alone nobody can tell any more what a plan counted that was proposed before the clock went back.
             plan = before.plan(study.last_plan) if at < fact.last_time else None
-            waits = plan is not None and plan.status is records.PlanStatus.PROPOSED
-            return Effects(changed=(study, *((replace(plan, status=records.PlanStatus.CLOSED),) if waits else ())))
+            if plan is None or plan.status is not records.PlanStatus.PROPOSED:
+                return Effects(changed=(study,))
+            return Effects(changed=(study, replace(plan, status=records.PlanStatus.CLOSED)))
         case events.PersonEnrolled():
             person = records.PersonRow(fact.person, site, fact.code, fact.recruiter, at)
             return Effects((person, records.RedemptionRow(fact.code, fact.person, at, site)), (study,))

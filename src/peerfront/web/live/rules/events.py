@@ -279,8 +279,8 @@ class RequestRefused(Frozen):
 
 
 Fact = (
-    StudyBegun | SettingsChanged | ClockAccepted | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled | AnswersRecorded
-    | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
+    StudyBegun | SettingsChanged | ClockAccepted | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled
+    | AnswersRecorded | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
     | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade | PersonImported | ActionNoted
     | RequestRefused
 )  # fmt: skip

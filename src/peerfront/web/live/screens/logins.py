@@ -11,15 +11,19 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import LoginView
 from django.core import signing
 from django.core.exceptions import ValidationError
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.web.live.operations.staff import FAILED_LOGINS, note_login
+from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Member
 
 LONGEST = 300_000
@@ -93,6 +97,7 @@ class Login(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response, who = super().form_valid(form), str(form.get_user().pk)
+        note_login(member_from(Member.objects.get(user=form.get_user())), "logged in")
         entries = opened(self.request.POST.get("carried", ""))
         if entries is not None:
             # Tablets are shared: what one person typed is not recorded in another's name without a click.
@@ -102,6 +107,12 @@ class Login(LoginView):
             _LAST, who, salt=_LAST, httponly=True, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
         )
         return response
+
+
+@receiver(user_login_failed, dispatch_uid="peerfront.login_failed")
+def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    if request is not None:
+        FAILED_LOGINS.add(str(credentials.get("username", "")), request.META.get("REMOTE_ADDR", ""))
 
 
 def login_again(request: HttpRequest) -> HttpResponseBase:
