@@ -1,4 +1,4 @@
-"""One-time links are shown once, to the manager who made them, on the page of the person they are for, and work once."""
+"""One-time links are shown once, to their maker, on the page of the person they are for; and they work once."""
 
 import re
 

@@ -26,6 +26,7 @@ from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models, recording
 from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.screens import home
 
 SECRET = "K7M4RT9XC0"
 
@@ -263,6 +264,30 @@ def test_a_server_whose_clock_was_set_back_refuses(monkeypatch) -> None:
     assert models.Site.objects.count() == before
     monkeypatch.undo()
     assert _add_site(client).status_code == 302
+
+
+def test_a_monitor_is_told_that_nothing_can_be_recorded(database, monkeypatch) -> None:
+    LiveStudy()
+    monkeypatch.setattr(home, "_LOOKED_FOR", 0.0)
+    assert _health() == 200
+    with connection.cursor() as cursor:
+        read_only, again = {
+            "sqlite": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
+            "postgresql": ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off"),
+        }[database]
+        cursor.execute(read_only)
+        assert _health() == 503
+        cursor.execute(again)
+    assert _health() == 200
+    if database == "sqlite":
+        with _full_disk(database):
+            assert _health() == 503
+    monkeypatch.setattr(home, "LEAST_FREE", 10**18)
+    assert _health() == 503, "the disk of the folder is nearly full"
+
+
+def _health() -> int:
+    return Client().get("/healthz").status_code
 
 
 class _Computer:

@@ -20,6 +20,7 @@ from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
+from peerfront.web.live.operations.staff import FAILED_LOGINS
 
 THREADS = 8
 LONGEST_STOP = 30

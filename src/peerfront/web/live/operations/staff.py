@@ -164,9 +164,7 @@ class FailedLogins:
         """Note what was counted and not noted yet, where the ten minutes are over."""
         now = time.monotonic()
         with self._lock:
-            ended = [
-                key for key, each in self._failed.items() if all_of_them or now - each.first >= NOTED_AGAIN_AFTER
-            ]
+            ended = [key for key, each in self._failed.items() if all_of_them or now - each.first >= NOTED_AGAIN_AFTER]
             gone = [(key[0], self._failed.pop(key)) for key in ended]
         for name, each in gone:
             if each.more:

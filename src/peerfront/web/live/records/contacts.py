@@ -17,11 +17,10 @@ def _box() -> Fernet:
 
 
 def write_contact(person: str, contact: dict[str, str]) -> None:
-    """Save or replace a person's contact details; delete empty ones."""
+    """Save or replace a person's contact details; an empty form deletes nothing."""
     details = {name: contact[name].strip() for name in FIELDS if contact.get(name, "").strip()}
     if not details:
-        delete_contact(person)
-        return
+        raise ValueError("There is nothing to save; `delete_contact` deletes.")
     sealed = _box().encrypt(json.dumps({"person": person, **details}, ensure_ascii=False).encode())
     Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
 

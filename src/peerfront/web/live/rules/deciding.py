@@ -207,7 +207,7 @@ def _check_clocks(study: StudyRow, request: Request, now: datetime, doubt: Refus
 
 
 def _needs_clock(wish: Wish) -> bool:
-    """Whether later requests build on the time of this one; back-ups and logins are noted by whatever clock there is."""
+    """Whether later requests build on the time of this one; notes are made by whatever clock there is."""
     return not isinstance(wish, NoteAction | AcceptClock)
 
 

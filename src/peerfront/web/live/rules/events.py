@@ -280,9 +280,9 @@ class RequestRefused(Frozen):
 
 Fact = (
     StudyBegun | SettingsChanged | ClockAccepted | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled
-    | AnswersRecorded | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
-    | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade | PersonImported | ActionNoted
-    | RequestRefused
+    | AnswersRecorded | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged
+    | PlanApproved | PlanStopped | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade
+    | PersonImported | ActionNoted | RequestRefused
 )  # fmt: skip
 
 

@@ -96,6 +96,11 @@ def _noted(fact: events.ActionNoted) -> dict[str, Any]:
     return values | terms | {"action": term(fact.action.value), "site": site, "subject": subject}
 
 
+def changed_settings(before: Settings, after: Settings) -> list[tuple[str, str]]:
+    """What a change of the settings changed, by name."""
+    return _changed(plain_value(before), plain_value(after))
+
+
 def details(event: Event, before: Settings | None = None) -> list[tuple[str, str]]:
     """The rest of what an event says, by name; `before` are the settings that a change replaced."""
     rows: list[tuple[str, str]] = []
