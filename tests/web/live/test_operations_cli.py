@@ -155,6 +155,19 @@ def test_verify_ends_with_1_when_a_row_was_changed(study) -> None:
     assert "differs from what the events say: name" in live("verify", study, code=1)
 
 
+def test_a_clock_that_was_ahead_is_shown_and_accepted(study) -> None:
+    assert "The clock says" in live("clock", study)
+    with sqlite3.connect(study / "study.sqlite3") as database:
+        database.execute("UPDATE records_study SET last_time = '2040-01-01 00:00:00'")
+    database.close()
+    said = live("clock", study, code=1)
+    assert "something was recorded at 2040-01-01 00:00+00:00 already" in said
+    assert "peerfront live clock FOLDER --accept WHY" in said
+    assert "No reason was given" in live("clock", study, "--accept", " ", code=2)
+    assert "recorded by this clock" in live("clock", study, "--accept", "compared with the radio")
+    assert "The clock says" in live("clock", study)
+
+
 def test_check_finds_keys_that_others_can_read(study) -> None:
     assert "Nothing to mend" in live("check", study)
     study.chmod(0o755)
