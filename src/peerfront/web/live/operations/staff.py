@@ -107,14 +107,14 @@ MOST_AT_ONCE = 20
 """Names and addresses of failed logins that are told apart in that time; the others are noted as one."""
 
 
-def note_login(member: Member, done: str, change: Callable[[], None] = lambda: None) -> None:
+def note_login(done: str, member: Member, change: Callable[[], None] = lambda: None) -> None:
     """Note a login, or what else becomes of a password, and make the change, in one transaction."""
     FAILED_LOGINS.note_ended()
-    _note_login(member, member.name, done, change=change)
+    _note_login(done, member, member.name, change=change)
 
 
 def _note_login(
-    member: Member, name: str, done: str, *details: tuple[str, str], change: Callable[[], None] = lambda: None
+    done: str, member: Member, name: str, *details: tuple[str, str], change: Callable[[], None] = lambda: None
 ) -> None:
     if not models.Study.objects.exists():  # before it begins there is nothing to note in
         change()
@@ -158,7 +158,7 @@ class FailedLogins:
                 failed.more += 1
                 failed.last = timezone.now().isoformat(sep=" ", timespec="minutes")
         if is_first:
-            _note_login(_BY_SERVER, key[0], "failed")
+            _note_login("failed", _BY_SERVER, key[0])
 
     def note_ended(self, *, all_of_them: bool = False) -> None:
         """Note what was counted and not noted yet, where the ten minutes are over."""
@@ -168,7 +168,7 @@ class FailedLogins:
             gone = [(key[0], self._failed.pop(key)) for key in ended]
         for name, each in gone:
             if each.more:
-                _note_login(_BY_SERVER, name, "failed", ("times", str(each.more)), ("last", each.last))
+                _note_login("failed", _BY_SERVER, name, ("times", str(each.more)), ("last", each.last))
 
 
 FAILED_LOGINS = FailedLogins()

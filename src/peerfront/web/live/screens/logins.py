@@ -97,7 +97,7 @@ class Login(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response, who = super().form_valid(form), str(form.get_user().pk)
-        note_login(member_from(Member.objects.get(user=form.get_user())), "logged in")
+        note_login("logged in", member_from(Member.objects.get(user=form.get_user())))
         entries = opened(self.request.POST.get("carried", ""))
         if entries is not None:
             # Tablets are shared: what one person typed is not recorded in another's name without a click.

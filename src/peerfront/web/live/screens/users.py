@@ -271,7 +271,7 @@ def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
 
         by = member_from(stored)
         try:
-            note_login(by, "chose a password by a one-time link", change)
+            note_login("chose a password by a one-time link", by, change)
         except NameTaken:
             form.add_error("user_name", name_taken())
         except _LinkUsed:
@@ -304,7 +304,7 @@ class Password(PasswordChangeView):
     def form_valid(self, form: Any) -> HttpResponse:
         form.save(commit=False)
         change = partial(form.user.save, update_fields=["password"])
-        note_login(cast(AtWork, self.request).member, "changed the password", change)
+        note_login("changed the password", cast(AtWork, self.request).member, change)
         update_session_auth_hash(self.request, form.user)
         messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
         return redirect(self.get_success_url())
