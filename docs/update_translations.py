@@ -40,8 +40,8 @@ KEYWORDS = {
     "warn": None,
     "say_n": (1, 2),
 }
-OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "made_at", "outcome", "population",
-            "there_before", "whole")  # fmt: skip
+OF_NOTES = ("by", "done", "downloaded", "events", "head", "imported", "kept", "last", "made_at", "outcome",
+            "population", "there_before", "times", "whole")  # fmt: skip
 """Details of notes in the audit."""
 NAMED_FIRST = (
     "check_text",
@@ -51,6 +51,8 @@ NAMED_FIRST = (
     "_BadEntry",
     "staff_note",
     "member_note",
+    "note_login",
+    "_note_login",
 )
 """Functions whose first argument is a name that people read."""
 NAMING_FAULTS = ("fault", "fault_of_questions", "_difference")

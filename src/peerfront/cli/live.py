@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, TypeVar
@@ -243,6 +244,38 @@ def demo_command(
             shutil.rmtree(place.parent, ignore_errors=True)
 
 
+def clock_command(
+    folder: FOLDER,
+    accept: Annotated[
+        str | None, text("WHY", "Go on by this clock, for this reason, which the audit keeps; compare it first.")
+    ] = None,
+) -> None:
+    """Show what the server's clock says and what it should say; --accept goes on by it after a jump."""
+    opened(folder)
+    from peerfront.web.live.operations.staff import ask_here
+    from peerfront.web.live.records.database import DatabaseRecords
+    from peerfront.web.live.records.recording import clock_state
+    from peerfront.web.live.rules.requests import AcceptClock
+
+    if DatabaseRecords().study() is None:
+        raise SettingError("live_import.not_begun")
+    state = clock_state()
+    tell("The clock says {now}; the last record is of {last}.", now=_second(state.now), last=_second(state.last_time))
+    if accept is not None:
+        ask_here(AcceptClock(accept))
+        tell("What comes is recorded by this clock.")
+    elif state.fault is not None:
+        show("")
+        for each in state.fault.messages:
+            show(each)
+        tell("From here: peerfront live clock FOLDER --accept WHY")
+        raise typer.Exit(1)
+
+
+def _second(at: datetime) -> str:
+    return at.isoformat(sep=" ", timespec="seconds")
+
+
 COMMANDS: dict[str, Callable[..., object]] = {
     "init": init_command,
     "serve": serve_command,
@@ -254,6 +287,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "verify": live_records.verify_command,
     "drill": drill_command,
     "doctor": live_doctor_command,
+    "clock": clock_command,
     "demo": demo_command,
 }
 for name, command in COMMANDS.items():

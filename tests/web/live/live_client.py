@@ -6,12 +6,13 @@ from contextlib import contextmanager, suppress
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from small_live import SmallStudy
+from small_live import SETTINGS, SmallStudy
 
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.recording import answer
+from peerfront.web.live.records.recording import ServerClock, answer
 from peerfront.web.live.rules.actions import Role, roles_text
+from peerfront.web.live.rules.study_settings import Settings
 
 PASSWORD = "correct horse battery staple"
 BACKEND = "peerfront.web.live.screens.staff_requests.StaffBackend"
@@ -24,7 +25,15 @@ class _InDatabase(DatabaseRecords):
 
 
 class LiveStudy(SmallStudy):
-    """The small study in the database of the test, with people who can log in; its clock is the real one."""
+    """The small study in the database of the test, with people who can log in; its clock is the real one.
+
+    The computer has been on all the time, so that it is believed however long nothing was recorded.
+    """
+
+    def __init__(self, settings: Settings = SETTINGS) -> None:
+        super().__init__(settings)
+        clock = ServerClock()
+        models.Study.objects.update(boot=clock.boot, booted_at=clock.booted_at)
 
     @property
     def journal(self):

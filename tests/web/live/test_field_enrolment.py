@@ -264,7 +264,7 @@ def test_somebody_who_takes_part_already_is_noted_and_not_enrolled() -> None:
     client = study.client(Role.INTERVIEWER, "north")
     form = form_with(client.get(f"/enrol/?code={code}"), "known")
     page = client.post(f"/enrol/?code={code}", {**form.fields, "known": "nobody-here"})
-    assert "Nobody with this pseudonym takes part." in words_of(page)
+    assert "Nobody with this pseudonym takes part at your site." in words_of(page)
     assert DatabaseRecords().person("nobody-here") is None
     page = client.post(f"/enrol/?code={code}", {**form.fields, "known": "ben"})
     assert "Nobody is enrolled twice." in words_of(page)

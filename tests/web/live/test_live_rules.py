@@ -11,7 +11,7 @@ from small_live import ANSWERS, MONDAY, SETTINGS, SmallStudy, imported, importin
 
 from peerfront.web.live.rules.actions import Action, Member, Role, is_allowed
 from peerfront.web.live.rules.codes import new_code, shown_code
-from peerfront.web.live.rules.deciding import Accepted, Answer, Journal, Refused, decide
+from peerfront.web.live.rules.deciding import Accepted, Answer, Journal, Refused, clock_doubt, decide
 from peerfront.web.live.rules.effects import State
 from peerfront.web.live.rules.events import (
     ActionNoted,
@@ -24,10 +24,11 @@ from peerfront.web.live.rules.events import (
     PlannedCoupons,
     RequestRefused,
 )
-from peerfront.web.live.rules.records import PlanStatus, RefusalRow, Row, StudyRow
-from peerfront.web.live.rules.refusals import Reason
+from peerfront.web.live.rules.records import PlanStatus, RefusalRow, Row
+from peerfront.web.live.rules.refusals import Reason, Refusal
 from peerfront.web.live.rules.requests import (
     NOTED,
+    AcceptClock,
     AddSeed,
     AddSite,
     ApprovePlan,
@@ -189,6 +190,12 @@ def _server_clock(study: SmallStudy) -> Answer:
     return study.ask(ScanCoupon(study.codes_of_ana[0]))
 
 
+def _doubted(study: SmallStudy, doubt: Refusal | None) -> Answer:
+    answer = decide(study.state, study.request(ScanCoupon(study.codes_of_ana[0])), study.now, doubt=doubt)
+    study.journal.add(answer.events, study.journal.head)
+    return answer
+
+
 CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
     Reason.MISTYPED: (lambda study: study.ask(ScanCoupon("K7M-4RT9-XC1")), "two are swapped"),
     Reason.UNLISTED: (lambda study: study.ask(ScanCoupon("Maria Lopez")), "No coupon has the code that was typed"),
@@ -201,6 +208,14 @@ CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
     Reason.OWN_COUPON: (lambda study: study.ask(EnrolPerson(study.codes_of_ana[0], "ana")), "handed out to ana"),
     Reason.CYCLE: (_cycle, "comes from somebody whom ana recruited"),
     Reason.ALREADY_ENROLLED: (_already_enrolled, "takes part already, since 2026-03-03 at North clinic"),
+    Reason.SETTINGS_CHANGED: (
+        lambda study: study.ask(ChangeSettings(SETTINGS, "x", shown="those of yesterday")),
+        "Nothing of yours is saved yet",
+    ),
+    Reason.PSEUDONYM_TAKEN: (
+        lambda study: study.ask(EnrolPerson(study.codes_of_ana[0], "ana"), own_site="south", site="south"),
+        "The pseudonym ana cannot be used here. Choose another.",
+    ),
     Reason.OVER_CAP: (_over_cap, "4 coupons in all; nobody gets more than 3"),
     Reason.OVER_BUDGET: (_over_budget, "2 coupons are asked for; 0 of the budget are free"),
     Reason.OVER_DECISION: (_over_decision, "3 coupons are asked for; 2 were decided for bea"),
@@ -223,6 +238,14 @@ CASES: dict[Reason, tuple[Callable[[SmallStudy], Answer], str]] = {
         "says 2026-03-03 09:16+00:00; the server's says 2026-03-03 09:00+00:00",
     ),
     Reason.SERVER_CLOCK: (_server_clock, "recorded at 2026-03-02 09:00"),
+    Reason.CLOCK_JUMP: (
+        lambda study: _doubted(study, clock_doubt(study.now, MONDAY, study.now - timedelta(hours=12))),
+        "says 2026-03-03 09:00+00:00; by the time that has passed it should say 2026-03-02 21:00+00:00",
+    ),
+    Reason.CLOCK_GAP: (
+        lambda study: _doubted(study, clock_doubt(study.now, study.now - timedelta(days=15), None)),
+        "the last thing was recorded at 2026-02-16 09:00+00:00, before the computer was started",
+    ),
     Reason.NOT_BEGUN: (
         lambda study: _begun_by(Journal(), study.request(AddSite("north", "North"))),
         "has not begun",
@@ -558,6 +581,40 @@ def test_a_refusal_under_a_wrong_server_clock_does_not_stop_the_study(study) -> 
     study.do(ScanCoupon(study.codes_of_ana[0]), device_time=right)
 
 
+def test_what_is_only_noted_is_noted_by_a_wrong_clock_and_stops_nobody(study) -> None:
+    right = study.now
+    for hours in (12, -12):
+        study.now = right + timedelta(hours=hours)
+        (event,) = study.do(NoteAction(Action.BACK_UP, "b.zip")).events
+        assert event.stamp.server_time == study.now
+    study.now = right
+    study.do(ScanCoupon(study.codes_of_ana[0]))
+
+
+@pytest.mark.parametrize("days", [0.5, 1_000])
+def test_a_clock_that_was_ahead_is_accepted_by_the_manager_and_the_study_goes_on(study, days) -> None:
+    right, proposed = study.now, study.plan(ana=1)
+    study.days(days)
+    study.seed("bea")
+    study.approve(bea=2)
+    study.issue("bea")
+    waits = study.plan(ana=1)
+    study.now = right + timedelta(hours=1)
+    assert study.ask(AddSeed("cleo")).reason is Reason.SERVER_CLOCK
+    assert study.ask(AcceptClock(" ")).reason is Reason.NO_REASON
+    device = {"device_time": study.now - timedelta(hours=1)}
+    assert study.ask(AcceptClock("compared"), **device).reason is Reason.CLOCK, "two clocks must agree"
+    (event,) = study.do(AcceptClock("compared"), device_time=study.now).events
+    assert event.stamp.server_time == study.now == study.state.study().last_time
+    assert study.ask(ApprovePlan(waits)).reason is Reason.PLAN_NOT_OPEN
+    study.days(0.01)
+    study.seed("cleo")
+    study.approve(bea=1, cleo=1)
+    assert len(study.issue("bea")) == 1, "coupons of a time to come are not later than this plan"
+    assert study.state.plan(proposed).status is PlanStatus.CLOSED
+    assert Journal(study.journal.links).state == study.state
+
+
 def test_one_site_does_not_decide_for_the_whole_study(study) -> None:
     plan = study.plan(ana=1)
     assert study.ask(ApprovePlan(plan), own_site="north", site="north").reason is Reason.WHOLE_STUDY
@@ -585,7 +642,6 @@ def test_what_changes_no_row_is_noted_in_the_same_chain(study) -> None:
     (event,) = study.do(NoteAction(Action.WRITE_CONTACT, "ana")).events
     assert event.stamp.site == "north"
     assert study.journal.links[-1].event == event
-    before[StudyRow] = {(): replace(before[StudyRow][()], last_time=study.now)}
     assert {kind: dict(study.state.table(kind)) for kind in ROWS} == before
 
 
@@ -635,7 +691,8 @@ def test_what_has_an_event_of_its_own_cannot_be_noted() -> None:
 
 
 WISHES = [
-    BeginStudy(SETTINGS, "K7"), ChangeSettings(SETTINGS, "x"), AddSite("west", "West"), AddSeed("bea"),
+    BeginStudy(SETTINGS, "K7"), ChangeSettings(SETTINGS, "x"), AcceptClock("x"), AddSite("west", "West"),
+    AddSeed("bea"),
     ScanCoupon("K7M4RT9XC0"), EnrolPerson("K7M4RT9XC0", "bea"), RecordAnswers("ana", 1, ()),
     CorrectAnswers("ana", 1, (), "x"), WithdrawPerson("ana", True, "x"), EraseAnswers("ana", "x"),
     ProposePlan("m", 1, ()), ChangePlan(1, (), "x"), ApprovePlan(1), StopPlan(1, "x"), OverrideCoupons("ana", 1, "x"),

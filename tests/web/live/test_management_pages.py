@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from django_site import STUDY_FOLDER
+from field_study import words_of
 from live_client import BACKEND, PASSWORD, LiveStudy
 
 from peerfront.web.live.operations import backups
@@ -145,7 +146,9 @@ def test_a_stopped_user_is_out_at_once_and_can_be_let_in_again(study, manager) -
     assert client.post("/login/", {"username": user.username, "password": PASSWORD}).status_code == 200
     _do(manager, user, "let in")
     assert Client().post("/login/", {"username": user.username, "password": PASSWORD}).status_code == 302
-    assert ["stopped" in notes()[-2], "let in again" in notes()[-1]] == [True, True]
+    last = notes()[-4:]
+    words = ("stopped", "failed", "let in again", "logged in")
+    assert all(word in note for word, note in zip(words, last, strict=True)), last
     assert client.get("/arrive/").status_code == 302, "the session from before has ended for good"
 
 
@@ -302,6 +305,8 @@ def test_what_another_manager_changed_meanwhile_is_not_undone(manager) -> None:
     refused = manager.post("/settings/", opened | {"key": "later", "name": "New name", "why": "new name"})
     assert "Somebody changed the settings after you opened this page" in refused.content.decode()
     assert 'value="New name"' in refused.content.decode(), "what was typed stays"
+    for word in ("manager-all", "more coupons", "20 → 25"):
+        assert word in words_of(refused), "who changed what meanwhile is told"
     assert DatabaseRecords().study().settings.budget == 25
     assert manager.post("/settings/", first).status_code == 302, "the same form, sent again"
     again = _settings_entries(manager.get("/settings/")) | {"name": "New name", "why": "new name"}

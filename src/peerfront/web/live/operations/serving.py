@@ -23,6 +23,7 @@ from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
 from peerfront.web.live.operations.registers import other_keys_here
 from peerfront.web.live.operations.signed_heads import keep_head
+from peerfront.web.live.operations.staff import FAILED_LOGINS
 
 THREADS = 8
 LONGEST_STOP = 30
@@ -157,6 +158,8 @@ def serve(
                 webbrowser.open(here)
         server.run()
     stop_nights()
+    with suppress(DatabaseError):
+        FAILED_LOGINS.note_ended(all_of_them=True)
     _log.info("stopped")
     tell(note("live_server.stopped"))
 

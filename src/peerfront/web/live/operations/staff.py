@@ -1,8 +1,10 @@
 """Begin a study and manage its users: add, change or stop them; every change is an event."""
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Lock
 from uuid import uuid4
 
 from django.conf import settings as django_settings
@@ -14,6 +16,7 @@ from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
@@ -106,6 +109,80 @@ def end_sessions(user: User, besides: str | None = None) -> None:
 
 
 LONGEST_USER_NAME = 60
+SERVER = "login page"
+"""Who notes failed logins in the audit; no user can have this name, it has a blank."""
+NOTED_AGAIN_AFTER = 600.0
+"""Seconds after which more failed logins of one name from one address are noted, as one with their number."""
+MOST_AT_ONCE = 20
+"""Names and addresses of failed logins that are told apart in that time; the others are noted as one."""
+
+
+def note_login(done: str, member: Member, change: Callable[[], None] = lambda: None) -> None:
+    """Note a login, or what else becomes of a password, and make the change, in one transaction."""
+    FAILED_LOGINS.note_ended()
+    _note_login(done, member, member.name, change=change)
+
+
+def _note_login(
+    done: str, member: Member, name: str, *details: tuple[str, str], change: Callable[[], None] = lambda: None
+) -> None:
+    if not models.Study.objects.exists():  # before it begins there is nothing to note in
+        change()
+        return
+    note = NoteAction(Action.LOG_IN, name, (("done", done), *details))
+    accepted(noted(Request(uuid4().hex, member, None, None, note), change))
+
+
+@dataclass
+class _Failed:
+    """Failed logins of one name from one address."""
+
+    first: float
+    """When the first was noted, by the seconds that the process counts."""
+    more: int = 0
+    """Those since, which are not noted yet."""
+    last: str = ""
+    """The time of the last of these."""
+
+
+class FailedLogins:
+    """Failed logins as they are noted: at most two notes in ten minutes for one name and address, with their number.
+
+    A name that nobody has is not noted: somebody may have typed a password there. Addresses are not noted either.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._failed: dict[tuple[str, str], _Failed] = {}
+
+    def add(self, name: str, address: str) -> None:
+        """Count a failed login; note the first one now, more of them later."""
+        self.note_ended()
+        key = (name if User.objects.filter(username=name).exists() else "", address)
+        with self._lock:
+            if key not in self._failed and len(self._failed) >= MOST_AT_ONCE:
+                key = ("", "")
+            is_first = key not in self._failed
+            failed = self._failed.setdefault(key, _Failed(time.monotonic()))
+            if not is_first:
+                failed.more += 1
+                failed.last = timezone.now().isoformat(sep=" ", timespec="minutes")
+        if is_first:
+            _note_login("failed", _BY_SERVER, key[0])
+
+    def note_ended(self, *, all_of_them: bool = False) -> None:
+        """Note what was counted and not noted yet, where the ten minutes are over."""
+        now = time.monotonic()
+        with self._lock:
+            ended = [key for key, each in self._failed.items() if all_of_them or now - each.first >= NOTED_AGAIN_AFTER]
+            gone = [(key[0], self._failed.pop(key)) for key in ended]
+        for name, each in gone:
+            if each.more:
+                _note_login("failed", _BY_SERVER, name, ("times", str(each.more)), ("last", each.last))
+
+
+FAILED_LOGINS = FailedLogins()
+_BY_SERVER = Member(SERVER, (Role.INVESTIGATOR,), None)
 
 
 def staff_note(what: str, user: str, roles: Collection[Role], site: str | None) -> NoteAction:

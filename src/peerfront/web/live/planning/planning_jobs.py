@@ -59,8 +59,8 @@ NIGHT_BEGINS = time(2, 0)
 NIGHT_LASTS = timedelta(hours=3)
 """A server that was off during these hours waits for the next night, so that no plan changes while people work."""
 QUIET_FOR = timedelta(days=180)
-"""A study in which nothing was recorded for longer gets no plan. So a server whose clock jumps ahead does not record
-one by itself either: until that time had come, nothing could be recorded after it."""
+"""A study in which nothing was recorded for longer gets no plan; so a server whose clock jumped far ahead asks for none
+by itself."""
 LOOKS_EVERY = 60.0  # seconds between two looks whether a nightly plan is due
 LARGEST_SEED = 2**31 - 1
 FILES_KEPT = timedelta(days=1)

@@ -29,11 +29,10 @@ def fingerprint(person: str, sealed: bytes) -> str:
 
 
 def keep_contact(person: str, sealed: bytes) -> None:
-    """Save or replace a person's encrypted contact details; delete them if there are none."""
-    if sealed:
-        Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
-    else:
-        delete_contact(person)
+    """Save or replace a person's encrypted contact details; an empty form deletes nothing."""
+    if not sealed:
+        raise ValueError("There is nothing to save; `delete_contact` deletes.")
+    Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
 
 
 def write_contact(person: str, contact: dict[str, str]) -> None:

@@ -33,6 +33,10 @@ class Study(models.Model):
     approved_plan = models.ForeignKey("Plan", models.PROTECT, null=True, related_name="+")
     rounds = models.IntegerField()
     last_time = models.DateTimeField()
+    boot = models.CharField(max_length=64, default="")
+    """Which start of the computer the next column is of; these two follow from no event (`recording.ServerClock`)."""
+    booted_at = models.DateTimeField(null=True)
+    """When that was, by the clock by which the last record was made."""
 
     class Meta:
         constraints: ClassVar = [

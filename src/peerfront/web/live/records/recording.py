@@ -9,8 +9,10 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -33,11 +35,20 @@ from peerfront.web.live.records.leftovers import leave_mark
 from peerfront.web.live.rules import records
 from peerfront.web.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
 from peerfront.web.live.rules.codes import new_code
-from peerfront.web.live.rules.deciding import Accepted, Answer, decide, is_request_key
+from peerfront.web.live.rules.deciding import (
+    Accepted,
+    Answer,
+    Refused,
+    clock_behind,
+    clock_doubt,
+    decide,
+    is_request_key,
+)
 from peerfront.web.live.rules.effects import Contradiction, Effects, effects
 from peerfront.web.live.rules.events import AnswersErased, Event
 from peerfront.web.live.rules.records import R
-from peerfront.web.live.rules.requests import ImportPeople, Request
+from peerfront.web.live.rules.refusals import Refusal
+from peerfront.web.live.rules.requests import TIMELESS, ImportPeople, Request
 from peerfront.web.live.rules.situation import is_identifier
 
 TRIES = 5
@@ -78,6 +89,67 @@ def answer(
             ready = None
             time.sleep(0.05 * attempt)
     raise AssertionError("not reached")
+
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_THIS_PROCESS = uuid4().hex
+_COUNTED = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+"""The seconds since the computer was started, which nobody can set; they go on while it sleeps."""
+CORRECTION = timedelta(minutes=1)
+"""Corrections of the clock by less, as a time server makes them, need not be written down."""
+
+
+def this_boot() -> tuple[str, timedelta]:
+    """Which start of the computer this is, and how long ago it was; elsewhere than on Linux, each process counts."""
+    try:
+        boot = _BOOT_ID.read_text().strip()
+    except OSError:
+        boot = _THIS_PROCESS
+    return boot, timedelta(seconds=time.monotonic() if _COUNTED is None else time.clock_gettime(_COUNTED))
+
+
+class ServerClock:
+    """The server's clock at a moment, and what it should say; a time that is given (tests, imports) is believed."""
+
+    def __init__(self, given: datetime | None = None) -> None:
+        self.boot, since = ("", timedelta()) if given is not None else this_boot()
+        self.now = given or timezone.now()
+        self.booted_at = self.now - since
+
+    def expected(self, stored: models.Study) -> datetime | None:
+        """What the clock should say, if this start of the computer saw a record before."""
+        if stored.boot != self.boot or stored.booted_at is None:
+            return None
+        return self.now + (stored.booted_at - self.booted_at)
+
+    def doubt(self, stored: models.Study | None) -> Refusal | None:
+        """Why the clock may be wrong."""
+        if not self.boot or stored is None:
+            return None
+        return clock_doubt(self.now, stored.last_time, self.expected(stored))
+
+    def to_keep(self, stored: models.Study | None) -> dict[str, Any]:
+        """When the computer was started by this clock, by which something is recorded; empty if that is written."""
+        expected = None if stored is None else self.expected(stored)
+        same = not self.boot or (expected is not None and abs(self.now - expected) < CORRECTION)
+        return {} if same else {"boot": self.boot, "booted_at": self.booted_at}
+
+
+@dataclass(frozen=True)
+class ClockState:
+    """What the server's clock says, what it should say, and why it is not believed, if it is not."""
+
+    now: datetime
+    last_time: datetime
+    expected: datetime | None
+    fault: Refusal | None
+
+
+def clock_state() -> ClockState:
+    """The state of the server's clock in a study that has begun."""
+    stored, clock = models.Study.objects.get(), ServerClock()
+    fault = clock_behind(clock.now, stored.last_time) or clock.doubt(stored)
+    return ClockState(clock.now, stored.last_time, clock.expected(stored), fault)
 
 
 @dataclass(frozen=True)
@@ -123,6 +195,7 @@ class RequestRecords(DatabaseRecords):
             )
             .first()
         )
+        self.study_stored = stored
         if stored is None:
             return last_event()  # before the study begins
         self._read[records.StudyRow] = {(): row_of(records.StudyRow, stored)}
@@ -214,18 +287,23 @@ class _Decision:
     answer: Answer
     events: Insertion
     rows: Writes
+    kept: dict[str, Any]
+    """Columns of the study about the clock, if they change."""
 
 
 def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision:
-    pending = RequestRecords(request)
-    after = number, before = pending.last_event
-    answered = decide(pending, request, now or timezone.now(), draw_code)
+    pending, clock = RequestRecords(request), ServerClock(now)
+    after, stored = pending.last_event, pending.study_stored
+    number, before = after
+    answered = decide(pending, request, clock.now, draw_code, clock.doubt(stored))
     links = []
     for event in () if answered.repeated else answered.events:
         links.append(linked(number + 1, before, event))
         number, before = links[-1].number, links[-1].hash
         pending.add(effects(pending, event))
-    return _Decision(after, answered, insertion(models.Event, map(event_columns, links)), pending.writes())
+    notes = isinstance(answered, Refused) or isinstance(request.wish, TIMELESS)
+    kept = {} if notes else clock.to_keep(stored)
+    return _Decision(after, answered, insertion(models.Event, map(event_columns, links)), pending.writes(), kept)
 
 
 def _decided_before(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision | None:
@@ -278,6 +356,8 @@ def _add(decided: _Decision) -> None:
     """Add events to the chain, and write the rows that follow from them."""
     decided.events.write()
     decided.rows.write()
+    if decided.kept:
+        models.Study.objects.filter(pk=1).update(**decided.kept)
     for event in decided.answer.events:
         if isinstance(event.fact, AnswersErased):
             _erase_answers(event.fact.person)

@@ -73,6 +73,8 @@ class Action(StrEnum):
         action.declared = declared
         return action
 
+    # Logins, failed ones and changes of passwords are noted by the server; no page of an action leads there.
+    LOG_IN = Declaration("log_in", Scope.PERSON, anywhere=tuple(Role))
     # A person comes, is enrolled, gets coupons, is paid.
     SCAN_COUPON = Declaration("scan_coupon", Scope.SITE, _FIELD, pages="arrive")
     ENROL_PERSON = Declaration("enrol_person", Scope.SITE, _FIELD, pages="enrol")
@@ -111,6 +113,7 @@ class Action(StrEnum):
     SEE_AUDIT = Declaration("see_audit", Scope.STUDY, _OVERSEERS, pages="audit verify")
     SEE_USERS = Declaration("see_users", Scope.STUDY, _OVERSEERS, pages="users")
     # What the manager does.
+    ACCEPT_CLOCK = Declaration("accept_clock", Scope.STUDY, _MANAGER, pages="clock")
     BEGIN_STUDY = Declaration("begin_study", Scope.STUDY, _MANAGER)
     CHANGE_SETTINGS = Declaration("change_settings", Scope.STUDY, _MANAGER, pages="settings coupon_text")
     ADD_SITE = Declaration("add_site", Scope.STUDY, _MANAGER, pages="sites")

@@ -37,6 +37,8 @@ from peerfront.web.live.rules.events import Answers, AnswersErased, Event, Fact,
 from peerfront.web.live.rules.records import Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, Refuse, refusal
 from peerfront.web.live.rules.requests import (
+    TIMELESS,
+    AcceptClock,
     BeginStudy,
     CorrectAnswers,
     ImportPeople,
@@ -47,8 +49,11 @@ from peerfront.web.live.rules.requests import (
 )
 from peerfront.web.live.rules.situation import RULES, Situation, check_identifier, find_coupon, is_identifier
 
-STEP_BACK = timedelta(minutes=5)
-"""Corrections of the server's clock by less are made up for: time stands still until it has caught up."""
+STEP = timedelta(minutes=5)
+"""Corrections of the server's clock by less are made up for: after a step back, time stands still until it has caught
+up."""
+LONGEST_QUIET = timedelta(days=14)
+"""After a restart of the computer, the longest time without a record after which the clock is believed unasked."""
 LONGEST_KEY = 100
 
 
@@ -77,8 +82,17 @@ class Refused:
 Answer = Accepted | Refused
 
 
-def decide(records: Records, request: Request, now: datetime, draw_code: Callable[[str], str] = new_code) -> Answer:
-    """Answer a request at a time of the server's clock; `draw_code` makes a code for a study's prefix."""
+def decide(
+    records: Records,
+    request: Request,
+    now: datetime,
+    draw_code: Callable[[str], str] = new_code,
+    doubt: Refusal | None = None,
+) -> Answer:
+    """Answer a request at a time of the server's clock; `draw_code` makes a code for a study's prefix.
+
+    `doubt` says why this clock may be wrong (`clock_doubt`); then nothing is recorded that later requests build on.
+    """
     for time in (now, request.device_time):
         if time is not None and time.tzinfo is None:
             raise ValueError(f"{time} has no time zone; use UTC.")
@@ -93,12 +107,12 @@ def decide(records: Records, request: Request, now: datetime, draw_code: Callabl
     role, digest = member.role_for(request.wish.action), digest_of(request)
     stamp = Stamp(member.name, role, site, _storable(request.device_time), now, request.key, digest)
     try:
-        _check_request(records, study, request, now)
+        _check_request(records, study, request, now, doubt)
         facts = _facts(records, study, request, now, draw_code)
     except Refuse as refused:
         fact = _refused_fact(records, study, request, refused.refusal)
         return Refused(refused.refusal, (Event(stamp, 1, fact),))
-    if study is not None:
+    if study is not None and (_needs_clock(request.wish) or now > study.last_time - STEP):
         stamp = replace(stamp, server_time=max(now, study.last_time))
     return Accepted(tuple(Event(stamp, part, fact) for part, fact in enumerate(facts, start=1)))
 
@@ -149,7 +163,9 @@ def _in_order(answers: Answers | None) -> Answers | None:
     return None if answers is None else tuple(sorted(answers))
 
 
-def _check_request(records: Records, study: StudyRow | None, request: Request, now: datetime) -> None:
+def _check_request(
+    records: Records, study: StudyRow | None, request: Request, now: datetime, doubt: Refusal | None
+) -> None:
     """Refuse requests beyond the role or the site, or with a wrong clock."""
     action, member = request.wish.action, request.member
     scope = action.declared.scope
@@ -172,18 +188,47 @@ def _check_request(records: Records, study: StudyRow | None, request: Request, n
     elif scope is Scope.SITE:
         raise Refuse(Reason.NO_SITE, site="")
     if study is not None:
-        _check_clocks(study, request, now)
+        _check_clocks(study, request, now, doubt)
 
 
-def _check_clocks(study: StudyRow, request: Request, now: datetime) -> None:
+def _check_clocks(study: StudyRow, request: Request, now: datetime, doubt: Refusal | None) -> None:
     """Refuse a request if the device's clock or the server's must be wrong; all other rules use the server's time."""
     ahead = timedelta(minutes=study.settings.clock_ahead_minutes)
-    behind = timedelta(hours=study.settings.clock_behind_hours)
+    late = timedelta(hours=study.settings.clock_behind_hours)
+    behind = ahead if isinstance(request.wish, AcceptClock) else late  # two clocks must agree on what is accepted
     device = request.device_time
     if device is not None and not -behind <= device - now <= ahead:
         raise Refuse(Reason.CLOCK, device_time=_minute(device), server_time=_minute(now))
-    if now < study.last_time - STEP_BACK:
-        raise Refuse(Reason.SERVER_CLOCK, server_time=_minute(now), last_time=_minute(study.last_time))
+    if not _needs_clock(request.wish):
+        return
+    fault = clock_behind(now, study.last_time) or doubt
+    if fault is not None:
+        raise Refuse(fault.reason, **dict(fault.arguments))
+
+
+def _needs_clock(wish: Wish) -> bool:
+    """Whether the server's clock has to be right for this."""
+    return not isinstance(wish, TIMELESS | AcceptClock)
+
+
+def clock_behind(now: datetime, last_time: datetime) -> Refusal | None:
+    """Say that the server's clock was wrong, or is, because something was recorded at a later time."""
+    if now >= last_time - STEP:
+        return None
+    return refusal(Reason.SERVER_CLOCK, server_time=_minute(now), last_time=_minute(last_time))
+
+
+def clock_doubt(now: datetime, last_time: datetime, expected: datetime | None) -> Refusal | None:
+    """Say why the server's clock may be wrong; None if it goes on from the last record as it should.
+
+    `expected` is what the clock should say by the seconds that the computer counted since then, which nobody can set;
+    None if it counts from a later start.
+    """
+    if expected is not None:
+        jumped = abs(now - expected) > STEP
+        return refusal(Reason.CLOCK_JUMP, server_time=_minute(now), expected=_minute(expected)) if jumped else None
+    quiet = now - last_time > LONGEST_QUIET
+    return refusal(Reason.CLOCK_GAP, server_time=_minute(now), last_time=_minute(last_time)) if quiet else None
 
 
 def _storable(device_time: datetime | None) -> datetime | None:
@@ -202,7 +247,8 @@ def _facts(
     if isinstance(wish, BeginStudy):
         return study_rules.begin_study(wish)
     assert study is not None, "refused before"
-    situation = Situation(records, study, request, max(now, study.last_time), draw_code)
+    at = max(now, study.last_time) if _needs_clock(wish) else now
+    situation = Situation(records, study, request, at, draw_code)
     return RULES[type(wish)](situation, wish)
 
 

@@ -50,8 +50,16 @@ def effects(before: Records, event: Event) -> Effects:
             seed = records.PersonRow(fact.person, site, fact.code, None, at)
             code = records.CouponRow(fact.code, None, site, at, at.date(), at.date())
             return Effects((seed, code, records.RedemptionRow(fact.code, fact.person, at, site)), (study,))
-        case events.CouponScanned() | events.ActionNoted() | events.RegistersStated():
+        case events.CouponScanned():
             return Effects(changed=(study,))
+        case events.ActionNoted() | events.RegistersStated():
+            return Effects()  # a note moves no time: what was only noted by a wrong clock stops nobody
+        case events.ClockAccepted():
+            # By times alone nobody can tell any more what a plan counted that was proposed before the clock went back.
+            plan = before.plan(study.last_plan) if at < fact.last_time else None
+            if plan is None or plan.status is not records.PlanStatus.PROPOSED:
+                return Effects(changed=(study,))
+            return Effects(changed=(study, replace(plan, status=records.PlanStatus.CLOSED)))
         case events.PersonEnrolled():
             person = records.PersonRow(fact.person, site, fact.code, fact.recruiter, at)
             return Effects((person, records.RedemptionRow(fact.code, fact.person, at, site)), (study,))

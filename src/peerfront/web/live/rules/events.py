@@ -99,6 +99,14 @@ class SettingsChanged(Frozen):
     why: str
 
 
+class ClockAccepted(Frozen):
+    """The manager found the server's clock right: what comes is recorded by it."""
+
+    last_time: datetime
+    """The time before which nothing could be recorded until then."""
+    why: str
+
+
 class SiteAdded(Frozen):
     site: str
     name: str
@@ -298,10 +306,10 @@ class RequestRefused(Frozen):
 
 
 Fact = (
-    StudyBegun | SettingsChanged | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled | AnswersRecorded
-    | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged | PlanApproved | PlanStopped
-    | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade | PersonImported | ActionNoted
-    | RegistersStated | RequestRefused
+    StudyBegun | SettingsChanged | ClockAccepted | SiteAdded | SeedAdded | CouponScanned | PersonEnrolled
+    | AnswersRecorded | AnswersCorrected | AnswersErased | PersonWithdrawn | PlanProposed | PlanChanged
+    | PlanApproved | PlanStopped | CouponsOverridden | CouponsIssued | CouponVoided | CouponExtended | PaymentMade
+    | PersonImported | ActionNoted | RegistersStated | RequestRefused
 )  # fmt: skip
 
 

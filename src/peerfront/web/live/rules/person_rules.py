@@ -27,6 +27,7 @@ def add_seed(situation: Situation, wish: requests.AddSeed) -> tuple[Fact, ...]:
     check_identifier("person", wish.person)
     existing = situation.records.person(wish.person)
     if existing is not None:
+        _check_in_sight(situation, existing)
         raise _already_enrolled(situation, existing)
     (code,) = situation.unknown_codes(1)
     return (events.SeedAdded(wish.person, code),)
@@ -40,6 +41,7 @@ def enrol_person(situation: Situation, wish: requests.EnrolPerson) -> tuple[Fact
     assert coupon.holder is not None, "the code of a seed is used"
     existing = situation.records.person(wish.person)
     if existing is not None:
+        _check_in_sight(situation, existing)
         if coupon.holder == existing.person:
             raise Refuse(Reason.OWN_COUPON, code=shown_code(coupon.code), person=existing.person)
         if _is_ancestor(situation, existing.person, coupon.holder):
@@ -121,6 +123,12 @@ def pay(situation: Situation, wish: requests.Pay) -> tuple[Fact, ...]:
     if recruit is None or recruit.answers is None or amount == 0:
         raise not_owed
     return (events.PaymentMade(coupon.code, wish.kind, receiver, amount, settings.currency),)
+
+
+def _check_in_sight(situation: Situation, row: PersonRow) -> None:
+    """Refuse the pseudonym of somebody at another site without a word about them."""
+    if not situation.request.member.covers(row.site):
+        raise Refuse(Reason.PSEUDONYM_TAKEN, person=row.person)
 
 
 def _already_enrolled(situation: Situation, row: PersonRow) -> Refuse:

@@ -51,7 +51,8 @@ class StudyRow(Row, key=()):
     rounds: int
     """Number of plans approved so far; the round of the approved plan."""
     last_time: datetime
-    """Server time of the last accepted event; time never runs backwards in a study."""
+    """Server time of the last accepted event that is no note; what comes is not earlier, unless the manager accepts
+    the clock."""
 
 
 class SiteRow(Row, key=("site",)):

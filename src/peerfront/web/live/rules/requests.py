@@ -46,6 +46,14 @@ class BeginStudy(Wish, action=Action.BEGIN_STUDY):
 class ChangeSettings(Wish, action=Action.CHANGE_SETTINGS):
     settings: Settings
     why: str
+    shown: str = field(default="", metadata=_BY_SERVER)
+    """Fingerprint of the settings that were shown before the change; empty if none were."""
+
+
+class AcceptClock(Wish, action=Action.ACCEPT_CLOCK):
+    """Go on by the server's clock as it is now, also if something was recorded at a later time."""
+
+    why: str
 
 
 class AddSite(Wish, action=Action.ADD_SITE):
@@ -223,6 +231,8 @@ class NoteAction(Wish):
         return self.noted
 
 
+TIMELESS = NoteAction | StateRegisters
+"""What only states something: it is taken by whatever clock there is, and later requests do not build on its time."""
 NOTED = frozenset(Action) - {kind.action for kind in Wish.__subclasses__() if kind is not NoteAction}
 """Actions that change none of the rules' rows, and so have no request and event of their own."""
 

@@ -1,9 +1,11 @@
 """Rules of the study as a whole: settings, sites, notes for the audit; plans proposed, changed, approved, stopped."""
 
+import hashlib
 from datetime import datetime
 
+from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import events, requests
-from peerfront.web.live.rules.chain import committed
+from peerfront.web.live.rules.chain import committed, plain_value
 from peerfront.web.live.rules.codes import is_prefix
 from peerfront.web.live.rules.coupon_rules import check_planned
 from peerfront.web.live.rules.events import Fact
@@ -39,6 +41,8 @@ def begin_study(wish: requests.BeginStudy) -> tuple[Fact, ...]:
 def change_settings(situation: Situation, wish: requests.ChangeSettings) -> tuple[Fact, ...]:
     """Change the settings; the budget must cover what was issued and what the approved plan promises."""
     study = situation.study
+    if wish.shown not in ("", fingerprint(study.settings)):
+        raise Refuse(Reason.SETTINGS_CHANGED)
     _check_settings(wish.settings)
     check_reason(wish.why)
     plan = None if study.approved_plan is None else situation.records.plan(study.approved_plan)
@@ -47,6 +51,18 @@ def change_settings(situation: Situation, wish: requests.ChangeSettings) -> tupl
     if wish.settings.budget < issued + promised:
         raise Refuse(Reason.OVER_BUDGET, coupons=issued + promised, free=wish.settings.budget)
     return (events.SettingsChanged(wish.settings, wish.why),)
+
+
+def fingerprint(settings: Settings) -> str:
+    """Hash the settings; it shows whether somebody changed them meanwhile."""
+    return hashlib.sha256(one_spelling(plain_value(settings))).hexdigest()
+
+
+@rule
+def accept_clock(situation: Situation, wish: requests.AcceptClock) -> tuple[Fact, ...]:
+    """Go on by the server's clock as it is, with a reason."""
+    check_reason(wish.why)
+    return (events.ClockAccepted(situation.study.last_time, wish.why),)
 
 
 @rule
@@ -117,7 +133,7 @@ def propose_plan(situation: Situation, wish: requests.ProposePlan) -> tuple[Fact
     people = situation.records.people(names)
     for line in wish.lines:
         row = _check_cap(situation, people.get(line.person), line.person, line.coupons)
-        if line.coupons and wish.read_at is not None and _issued_since(row, wish.read_at):
+        if line.coupons and wish.read_at is not None and _issued_since(situation, row, wish.read_at):
             raise Refuse(Reason.PLAN_OUTDATED, plan=situation.study.last_plan + 1, person=line.person)
     _check_budget(situation, sum(line.coupons for line in wish.lines))
     in_order = sorted(wish.lines, key=lambda line: line.person)
@@ -155,7 +171,7 @@ def approve_plan(situation: Situation, wish: requests.ApprovePlan) -> tuple[Fact
     people = situation.records.people([line.person for line in lines])
     for line in lines:
         person = people[line.person]
-        if _issued_since(person, plan.proposed_at) or person.withdrawn_at is not None:
+        if _issued_since(situation, person, plan.proposed_at) or person.withdrawn_at is not None:
             raise Refuse(Reason.PLAN_OUTDATED, plan=wish.plan, person=line.person)
         _check_cap(situation, person, line.person, line.coupons)
     _check_budget(situation, sum(line.coupons for line in lines))
@@ -179,8 +195,9 @@ def _plan(situation: Situation, number: int, *statuses: PlanStatus) -> PlanRow:
     return plan
 
 
-def _issued_since(row: PersonRow, at: datetime) -> bool:
-    return row.last_issued_at is not None and row.last_issued_at >= at
+def _issued_since(situation: Situation, row: PersonRow, at: datetime) -> bool:
+    """Whether somebody got coupons since; a time to come was recorded before the manager accepted another clock."""
+    return row.last_issued_at is not None and at <= row.last_issued_at <= situation.now
 
 
 def _check_cap(situation: Situation, row: PersonRow | None, person: str, coupons: int) -> PersonRow:

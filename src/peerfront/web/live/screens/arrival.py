@@ -112,8 +112,10 @@ def propose_pseudonym(about: str) -> str:
     raise AssertionError("not reached")
 
 
-def person_typed(typed: str) -> PersonRow | None:
-    """Find the person with a pseudonym; capitals matter only where two pseudonyms differ in nothing else."""
+def person_typed(typed: str, site: str | None) -> PersonRow | None:
+    """Find the person of a site, or (None) of any, with a pseudonym; capitals matter only where two differ in them."""
     typed = typed.strip()
-    alike = list(Person.objects.filter(person__iexact=typed).values_list("person", flat=True)[:2])
-    return DatabaseRecords().person(alike[0] if len(alike) == 1 else typed)
+    people = Person.objects.all() if site is None else Person.objects.filter(site=site)
+    alike = list(people.filter(person__iexact=typed).values_list("person", flat=True)[:2])
+    name = alike[0] if len(alike) == 1 else typed
+    return DatabaseRecords().person(name) if people.filter(person=name).exists() else None

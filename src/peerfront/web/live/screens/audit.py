@@ -93,8 +93,15 @@ def _noted(fact: events.ActionNoted) -> dict[str, Any]:
     values: dict[str, Any] = {"imported": "?", "there_before": "?", "done": "", "role": "", "site": ""}
     values |= {name: visible(text) for name, text in fact.details}
     site = values["site"] or gettext("all sites")
+    nameless = fact.action is Action.LOG_IN and not fact.subject
+    subject: object = gettext("a name that nobody has") if nameless else typed(fact.subject)
     terms = {name: term(values[name]) for name in ("done", "role")}
-    return values | terms | {"action": term(fact.action.value), "site": site, "subject": typed(fact.subject)}
+    return values | terms | {"action": term(fact.action.value), "site": site, "subject": subject}
+
+
+def changed_settings(before: Settings, after: Settings) -> list[tuple[str, str]]:
+    """What a change of the settings changed, by name."""
+    return _changed(plain_value(before), plain_value(after))
 
 
 def details(event: Event, before: Settings | None = None) -> list[tuple[str, str]]:

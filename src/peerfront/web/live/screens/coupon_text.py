@@ -24,10 +24,10 @@ from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.rules.deciding import Accepted
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.requests import ChangeSettings
+from peerfront.web.live.rules.study_rules import fingerprint
 from peerfront.web.live.rules.study_settings import COUPON_LENGTHS, LONGEST_TEXT, CouponText, Settings
 from peerfront.web.live.screens.page_frame import study_or_404, today_of
-from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.settings_page import fingerprint
+from peerfront.web.live.screens.settings_page import refused_change
 from peerfront.web.live.screens.staff_requests import RequestForm
 
 LAYOUTS: dict[str, Promise | str] = {"a4": _("A4 sheet"), "letter": _("Letter sheet"), "label": _("62 mm labels")}
@@ -154,18 +154,15 @@ def coupon_text(request: HttpRequest) -> HttpResponse:
     words = form.entries(language)
     if "save" not in request.POST:
         return _page(request, study, form, words)
-    if form.cleaned_data["shown"] not in ("", fingerprint(study.settings)) and not form.asked_before:
-        found = gettext("Somebody changed the settings after you opened this page. Nothing of yours is saved yet.")
-        to_do = gettext("Open the settings again, look at what is new, and make your changes there.")
-        return _page(request, study, form, words, found=found, to_do=to_do)
+    shown = form.cleaned_data["shown"]
     texts = {each: text for each, text in (texts | {language: words}).items() if text != CouponText(each)}
     in_order = tuple(texts[each] for each in sorted(texts))
     settings = replace(study.settings, coupon_texts=in_order)
-    answered = form.ask(request, ChangeSettings(settings, form.cleaned_data["why"]))
+    answered = form.ask(request, ChangeSettings(settings, form.cleaned_data["why"], shown))
     if isinstance(answered, Accepted):
         messages.success(request, gettext("The text is saved. Coupons that are printed from now on have it."))
         return redirect(f"{reverse('coupon_text')}?language={language}")
-    return _page(request, study, form.with_new_key(), words, **refusal_words(answered.refusal))
+    return _page(request, study, form.with_new_key(), words, **refused_change(shown, answered))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST
 
 from peerfront.foundation.errors import PeerfrontError
 from peerfront.web.live.operations import import_jobs
-from peerfront.web.live.operations.backups import backup_note, listed, named, new_name, write_backup
+from peerfront.web.live.operations.backups import back_up, listed, named, new_name
 from peerfront.web.live.operations.import_jobs import ImportOrder
 from peerfront.web.live.operations.middleware import LARGEST_STUDY_FILE
 from peerfront.web.live.operations.study_files import export_note, export_zip, file_for_study, import_study
@@ -204,16 +204,14 @@ def backups(request: HttpRequest) -> HttpResponse:
         if form.asked_before:
             return redirect("backups")
         folder = live_folder()
-        name = new_name(folder)
-        answered = form.ask(request, backup_note(name))
-        if isinstance(answered, Refused):
-            return _backups_page(request, refusal_words(answered.refusal))
         try:
-            write_backup(folder, folder.backups / name)
-            done = gettext("The back-up is made. Download it and keep it on another computer or disk.")
-            messages.success(request, done)
+            answered = back_up(folder, folder.backups / new_name(folder), partial(form.ask, request))
         except PeerfrontError as problem:
             messages.error(request, str(problem))
+            return redirect("backups")
+        if isinstance(answered, Refused):
+            return _backups_page(request, refusal_words(answered.refusal))
+        messages.success(request, gettext("The back-up is made. Download it and keep it on another computer or disk."))
         return redirect("backups")
     return _backups_page(request, {})
 

@@ -6,7 +6,7 @@ after it was interrupted half-way, does each once.
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -38,7 +38,7 @@ from peerfront.web.live.screens.arrival import (
 from peerfront.web.live.screens.form_pages import would_answer
 from peerfront.web.live.screens.page_frame import person_in_sight, study_or_404
 from peerfront.web.live.screens.page_words import refusal_words
-from peerfront.web.live.screens.staff_requests import RequestForm, at_a_site
+from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site
 
 MOST_BUTTONS = 8
 """Choices that are shown as buttons; more are a list to open."""
@@ -174,13 +174,22 @@ class KnownPersonForm(RequestForm):
 
     known = forms.CharField(label=_("Their pseudonym"), max_length=40)
 
-    def __init__(self, data: QueryDict | None = None) -> None:
+    def __init__(self, site: str | None, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id="known_%s")  # two forms on one page
+        self.site = site
+        """Whose people may be named; None for those of all sites."""
 
     def clean_known(self) -> str:
-        row = person_typed(str(self.cleaned_data["known"]))
-        if row is None:
+        row = person_typed(str(self.cleaned_data["known"]), self.site)
+        if row is None and self.site is None:
             raise forms.ValidationError(_("Nobody with this pseudonym takes part. Look the person up in the list."))
+        if row is None:
+            raise forms.ValidationError(
+                _(
+                    "Nobody with this pseudonym takes part at your site. If they take part at another one, do not enrol"
+                    " them: ask somebody with a role for all sites."
+                )
+            )
         return row.person
 
 
@@ -219,7 +228,7 @@ def _enrolled(request: HttpRequest, study: StudyRow, coupon: CouponRow | None) -
     if isinstance(answered, Accepted):
         return _record(request, person, form, "-answers")
     # Somebody else got the pseudonym meanwhile: another is proposed.
-    taken = answered.refusal.reason is Reason.ALREADY_ENROLLED
+    taken = answered.refusal.reason in (Reason.ALREADY_ENROLLED, Reason.PSEUDONYM_TAKEN)
     form.with_new_key(**{"person": _proposed(request, coupon)} if taken else {})
     return _page(request, study, form, coupon, refusal=answered.refusal)
 
@@ -276,7 +285,7 @@ def _record(request: HttpRequest, person: str, form: InterviewForm, ending: str 
 
 def _came_again(request: HttpRequest, study: StudyRow, coupon: CouponRow) -> HttpResponse:
     """Record that somebody who takes part came with a coupon: nobody is enrolled, and the coupon stays unused."""
-    known = KnownPersonForm(request.POST)
+    known = KnownPersonForm(cast(AtWork, request).member.site, request.POST)
     if not known.is_valid():
         return _page(request, study, _new_form(request, study, coupon), coupon, known=known)
     person = known.cleaned_data["known"]
@@ -298,6 +307,6 @@ def _page(
     context = {
         "form": form,
         "coupon": coupon,
-        "known_form": known or KnownPersonForm(),
+        "known_form": known or KnownPersonForm(cast(AtWork, request).member.site),
     }
     return render(request, "screens/enrol.html", context | step | refusal_words(refusal))

@@ -1,12 +1,19 @@
 """The first page after logging in: today, and what is next, for each role; and the page by which a monitor sees us."""
 
 import math
+import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
+from datetime import time as time_of_day
+from threading import Lock
 from typing import Any, TypeVar, cast
+from uuid import uuid4
 
 import numpy as np
+from django.contrib.sessions.models import Session
+from django.db import DatabaseError, transaction
 from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -74,14 +81,44 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/home.html", context)
 
 
+LEAST_FREE = 50_000_000
+"""Bytes on the disk of the study's folder with which something can still be recorded for a while."""
+_BYTES_WRITTEN = 100_000
+_LOOKED_FOR = 10.0
+"""Seconds for which the answer holds, so that nobody makes the server write or wait by asking."""
+_looking = Lock()
+_last_look = {"at": -math.inf, "healthy": True}
+
+
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if the database answers, and say nothing about the study."""
-    Event.objects.order_by("-number").values_list("number").first()
-    return JsonResponse({"status": "ok"})
+    """Answer 200 if something can be recorded, and say nothing about the study; 503 for a full or read-only disk."""
+    if time.monotonic() - _last_look["at"] >= _LOOKED_FOR and _looking.acquire(blocking=False):
+        try:
+            _last_look.update(healthy=_can_write(), at=time.monotonic())
+        finally:
+            _looking.release()
+    healthy = _last_look["healthy"]
+    return JsonResponse({"status": "ok" if healthy else "cannot write"}, status=200 if healthy else 503)
+
+
+def _can_write() -> bool:
+    """Whether the folder's disk has room, and the database takes a row (which goes again) and keeps it."""
+    try:
+        if shutil.disk_usage(live_folder().path).free < LEAST_FREE:
+            return False
+        with transaction.atomic():
+            # It has ended when it is written, so that no browser can use it.
+            row = Session.objects.create(
+                session_key=uuid4().hex, session_data="x" * _BYTES_WRITTEN, expire_date=timezone.now()
+            )
+            row.delete()
+    except (OSError, DatabaseError):
+        return False
+    return True
 
 
 def _day_start(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
+    return timezone.make_aware(datetime.combine(day, time_of_day.min))
 
 
 def _at(rows: QuerySet[M], site: str | None) -> QuerySet[M]:

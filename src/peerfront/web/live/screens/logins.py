@@ -15,8 +15,10 @@ from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_login_failed
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import ValidationError
+from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -24,6 +26,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy as _
 
+from peerfront.web.live.operations.staff import FAILED_LOGINS, note_login
 from peerfront.web.live.operations.tries import (
     OF_ADDRESS,
     OF_ALL,
@@ -34,6 +37,7 @@ from peerfront.web.live.operations.tries import (
     Tries,
     address_of,
 )
+from peerfront.web.live.records.database import member_from
 from peerfront.web.live.records.models import Member
 
 LONGEST = 300_000
@@ -147,6 +151,7 @@ class Login(LoginView):
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         response, who = super().form_valid(form), str(form.get_user().pk)
+        note_login("logged in", member_from(Member.objects.get(user=form.get_user())))
         entries = opened(self.request.POST.get("carried", ""))
         if entries is not None:
             # Tablets are shared: what one person typed is not recorded in another's name without a click.
@@ -189,6 +194,12 @@ def too_many(request: HttpRequest, many: TooMany) -> HttpResponse:
 def _wait(response: HttpResponse, many: TooMany) -> HttpResponse:
     response["Retry-After"] = str(many.seconds)
     return response
+
+
+@receiver(user_login_failed, dispatch_uid="peerfront.login_failed")
+def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    if request is not None:
+        FAILED_LOGINS.add(str(credentials.get("username", "")), request.META.get("REMOTE_ADDR", ""))
 
 
 def login_again(request: HttpRequest) -> HttpResponseBase:

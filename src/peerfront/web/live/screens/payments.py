@@ -272,9 +272,8 @@ def _due(request: HttpRequest, coupon: CouponRow, kind: PaymentKind) -> Due:
 
 def _person_or_refusal(request: HttpRequest, study: StudyRow, typed: str) -> dict[str, object]:
     """What is owed to a person of this site, or why what was typed is neither a coupon nor such a person."""
-    person = person_typed(typed)
-    member = cast(AtWork, request).member
-    if person is None or not member.covers(person.site):
+    person = person_typed(typed, cast(AtWork, request).member.site)
+    if person is None:
         answered = would_answer(request, Pay(typed, PaymentKind.INTERVIEW))
         assert not isinstance(answered, Accepted), "there is no such coupon"
         words = refusal_words(answered.refusal)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
+from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records import contacts
 from peerfront.web.live.records.database import DatabaseRecords
@@ -28,7 +29,7 @@ from peerfront.web.live.rules.study_settings import LARGEST_CAP
 from peerfront.web.live.screens.enrolment import InterviewForm, contact_fields
 from peerfront.web.live.screens.form_pages import PageForm, form_page, why_field
 from peerfront.web.live.screens.page_frame import may, person_in_sight, study_or_404
-from peerfront.web.live.screens.page_words import refusal_words
+from peerfront.web.live.screens.page_words import in_words, refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, new_key
 
 
@@ -186,12 +187,20 @@ class ContactForm(WipingForm):
 
     name, phone, note = contact_fields()
 
+    def clean(self) -> dict[str, Any]:
+        entries: dict[str, Any] = super().clean() or self.cleaned_data
+        if not self.errors and not self.contact():
+            raise forms.ValidationError(
+                _("Write something, or leave what is kept as it is. Coordinators can delete it.")
+            )
+        return entries
+
     def contact(self) -> dict[str, str]:
         entries = {name: str(self.cleaned_data[name]).strip() for name in contacts.FIELDS}
         return {name: text for name, text in entries.items() if text}
 
     def wish(self) -> NoteAction:
-        person, kept = self.person.person, ", ".join(self.contact()) or "nothing"
+        person, kept = self.person.person, ", ".join(self.contact())
         self._sealed = contacts.sealed_contact(person, self.contact())
         fingerprint = contacts.fingerprint(person, self._sealed)
         return NoteAction(Action.WRITE_CONTACT, person, (("kept", kept),), fingerprint)
@@ -202,9 +211,15 @@ class ContactForm(WipingForm):
     def ask(self, *arguments: Any, **named: Any) -> Answer:
         """Refuse a form that was sent before and is sent again with other entries, which the note does not hold."""
         answered = super().ask(*arguments, **named)
-        if isinstance(answered, Accepted) and (contacts.read_contact(self.person.person) or {}) != self.contact():
+        if isinstance(answered, Accepted) and answered.repeated and not self._is_kept():
             return Refused(refusal(Reason.KEY_REUSED), ())
         return answered
+
+    def _is_kept(self) -> bool:
+        try:
+            return contacts.read_contact(self.person.person) == self.contact()
+        except DataFileError:  # with another key than the study's own nobody can tell
+            return False
 
 
 write_contact = never_cache(form_page(ContactForm))
@@ -240,12 +255,17 @@ def contact(request: HttpRequest, person: str) -> HttpResponse:
         if isinstance(answered, Refused):
             form.with_new_key()
             return render(request, "screens/contact.html", context | refusal_words(answered.refusal))
-        kept = contacts.read_contact(row.person) or {}
+        has_contact, kept = True, {}
+        try:
+            found = contacts.read_contact(row.person)
+            has_contact, kept = found is not None, found or {}
+        except DataFileError as problem:  # the key is lost: whoever runs the server can put it back
+            context["problem"] = in_words(problem.message)
         context |= {
             "shown": True,
             "entries": [(ContactForm.base_fields[name].label, kept[name]) for name in contacts.FIELDS if name in kept],
             "write_form": ContactForm(request, row.person, data=None, initial=kept, auto_id="write_%s"),
             "may_write": row.withdrawn_at is None and may(request, Action.WRITE_CONTACT, row.site),
-            "may_delete": bool(kept) and may(request, Action.DELETE_CONTACT, row.site),
+            "may_delete": has_contact and may(request, Action.DELETE_CONTACT, row.site),
         }
     return render(request, "screens/contact.html", context)

@@ -3,7 +3,6 @@
 The forms are made from `rules.study_settings.Settings`, and become such settings.
 """
 
-import hashlib
 import re
 from dataclasses import asdict, replace
 from decimal import Decimal
@@ -17,19 +16,25 @@ from django.db.models import Count
 from django.forms.formsets import BaseFormSet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.planning.kept_models import Compared, KeptModel
-from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Site
-from peerfront.web.live.rules.chain import plain_value
+from peerfront.web.live.records.database import DatabaseRecords, link_of
+from peerfront.web.live.records.models import Event, Site
+from peerfront.web.live.records.recording import clock_state
 from peerfront.web.live.rules.codes import new_prefix
-from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.requests import AddSite, BeginStudy, ChangeSettings, Wish
+from peerfront.web.live.rules.deciding import Accepted, Refused
+from peerfront.web.live.rules.events import SettingsChanged
+from peerfront.web.live.rules.refusals import Reason
+from peerfront.web.live.rules.requests import AcceptClock, AddSite, BeginStudy, ChangeSettings, Wish
+from peerfront.web.live.rules.study_rules import fingerprint
 from peerfront.web.live.rules.study_settings import LONGEST_TEXT, MOST_QUESTIONS, Question, QuestionKind, Settings
+from peerfront.web.live.screens.audit import changed_settings, settings_before
+from peerfront.web.live.screens.form_pages import PageForm, why_field
+from peerfront.web.live.screens.page_frame import study_or_404, time_text
 from peerfront.web.live.screens.page_words import decimals, refusal_words
 from peerfront.web.live.screens.staff_requests import RequestForm
 
@@ -178,11 +183,6 @@ def initial_of(settings: Settings) -> dict[str, Any]:
     )
 
 
-def fingerprint(settings: Settings) -> str:
-    """A hash of the settings, which shows whether somebody changed them meanwhile."""
-    return hashlib.sha256(one_spelling(plain_value(settings))).hexdigest()
-
-
 class QuestionForm(forms.Form):
     """One question of the interview."""
 
@@ -289,20 +289,34 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     rows = cast(Questions, QuestionRows(request.POST, prefix="questions"))
     if not (form.is_valid() & rows.is_valid()):
         return _page(request, form, rows)
-    if form.cleaned_data["shown"] not in ("", fingerprint(present)) and not form.asked_before:
-        found = gettext("Somebody changed the settings after you opened this page. Nothing of yours is saved yet.")
-        to_do = gettext("Open the settings again, look at what is new, and make your changes there.")
-        return _page(request, form, rows, found=found, to_do=to_do)
+    shown = form.cleaned_data["shown"]
     settings = form.settings(present, tuple(each.question() for each in rows.asked()))
     wish: Wish = (
-        BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"])
+        BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"], shown)
     )
     answered = form.ask(request, wish)
     if isinstance(answered, Accepted):
         messages.success(request, gettext("The settings are saved."))
         return redirect("settings")
     form.with_new_key()
-    return _page(request, form, rows, **refusal_words(answered.refusal))
+    return _page(request, form, rows, **refused_change(shown, answered))
+
+
+_MOST_CHANGES = 20  # that are shown
+
+
+def refused_change(shown: str, answered: Refused) -> dict[str, Any]:
+    """Why a change of the settings is refused; and what others changed after the page was opened, newest first."""
+    changes = []
+    if answered.refusal.reason is Reason.SETTINGS_CHANGED:
+        for stored in Event.objects.filter(kind="settings_changed").order_by("-number")[:_MOST_CHANGES]:
+            fact, before = link_of(stored).event.fact, settings_before(number__lt=stored.number)
+            assert isinstance(fact, SettingsChanged)
+            assert before is not None, "the study began with settings"
+            changes.append({"event": stored, "why": fact.why, "rows": changed_settings(before, fact.settings)})
+            if fingerprint(before) == shown:
+                break
+    return refusal_words(answered.refusal) | {"changes": changes}
 
 
 def _page(request: HttpRequest, form: SettingsForm, rows: Any, **more: Any) -> HttpResponse:
@@ -340,6 +354,39 @@ def _with_empty_row(entries: QueryDict, how: dict[str, Any]) -> tuple[SettingsFo
 
 def _whole(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+class ClockForm(PageForm):
+    """The server's clock, and the manager's word that it is right."""
+
+    title = _("Clock of the server")
+    lead = _(
+        "Times of all records are those of the server's clock. If it jumps, nothing more is recorded until it is put"
+        " right, or until somebody who compared it with another clock says here that it is right."
+    )
+    button = _("The clock is right: go on by it")
+    done = _("What comes is recorded by this clock.")
+    back_label = _("Settings")
+    danger = True
+
+    why = why_field()
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(request)
+        self.study, self.names, self.back = study_or_404(), {}, reverse("settings")
+
+    def facts(self) -> list[tuple[str, object]]:
+        state = clock_state()
+        times = [(gettext("It says"), state.now), (gettext("Last record"), state.last_time)]
+        if state.expected is not None:
+            times.append((gettext("By the time that has passed it should say"), state.expected))
+        fault = refusal_words(state.fault).get("found") or gettext("Nothing speaks against it.")
+        zone = self.study.settings.timezone
+        shown = [(name, f"{time_text(self.study, at)} ({zone})") for name, at in times]
+        return [*shown, (gettext("Finding"), fault)]
+
+    def wish(self) -> AcceptClock:
+        return AcceptClock(self.cleaned_data["why"])
 
 
 class SiteForm(RequestForm):

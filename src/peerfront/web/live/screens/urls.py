@@ -80,6 +80,7 @@ urlpatterns = [
     path("language/", set_language, name="set_language"),
     path("settings/", settings_page.settings_page, name="settings"),
     path("settings/coupons/", coupon_text.coupon_text, name="coupon_text"),
+    path("settings/clock/", form_page(settings_page.ClockForm), name="clock"),
     path("sites/", settings_page.sites, name="sites"),
     path("users/", users.users, name="users"),
     path("users/add/", users.add_user, name="add_user"),

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth import login
+from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordChangeView
@@ -28,6 +28,7 @@ from peerfront.web.live.operations.staff import (
     managers,
     member_note,
     new_link,
+    note_login,
     noted,
     refuse_taken,
     staff_note,
@@ -58,6 +59,10 @@ _LINK = "one_time_link"
 
 class _LastManager(Exception):
     """Nobody would be left who can manage the whole study."""
+
+
+class _LinkUsed(Exception):
+    """A one-time link was used while its page was open."""
 
 
 class RoleForm(RequestForm):
@@ -251,21 +256,32 @@ class _NameAndPasswords(SetPasswordForm):  # type: ignore[type-arg]
 def first_login(request: HttpRequest, number: str, token: str) -> HttpResponse:
     """Somebody follows a one-time link, chooses a password, and is logged in."""
     user = user_of_link(number, token)
-    if user is None:
+    stored = StoredMember.objects.filter(user=user).first() if user is not None else None
+    if user is None or stored is None:
         return render(request, "screens/management/link_ended.html", status=410)
-    stored = StoredMember.objects.filter(user=user).first()
-    chooses_name = user.last_login is None and stored is not None and Role.MANAGER in roles_from(stored.roles)
+    chooses_name = user.last_login is None and Role.MANAGER in roles_from(stored.roles)
     kind = _NameAndPasswords if chooses_name else SetPasswordForm
     initial = {"user_name": user.username} if chooses_name else {}
     form = kind(user, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
+        name = form.cleaned_data.get("user_name", user.username)
+        form.save(commit=False)  # hashes the password, which takes a while, before others have to wait
+
+        def change() -> None:
+            if user_of_link(number, token) is None:  # somebody followed the link at the same moment, and was faster
+                raise _LinkUsed
+            if name != user.username:
+                _rename(user, name, by)
+            user.save(update_fields=["password"])
+
+        by = member_from(stored)
         try:
-            if stored and chooses_name and (name := form.cleaned_data["user_name"]) != user.username:
-                _rename(user, name, member_from(stored))
+            note_login("chose a password by a one-time link", by, change)
         except NameTaken:
             form.add_error("user_name", name_taken())
+        except _LinkUsed:
+            return render(request, "screens/management/link_ended.html", status=410)
         else:
-            form.save()
             end_sessions(user)
             login(request, user, backend=_BACKEND)
             done = gettext("Your password is set. Next time, log in with your name and this password.")
@@ -307,7 +323,10 @@ class Password(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         self.tries.succeeded()
-        messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
-        response = super().form_valid(form)
+        form.save(commit=False)
+        change = partial(form.user.save, update_fields=["password"])
+        note_login("changed the password", cast(AtWork, self.request).member, change)
+        update_session_auth_hash(self.request, form.user)
         end_sessions(form.user, besides=self.request.session.session_key)
-        return response
+        messages.success(self.request, gettext("Your password is changed. On other devices you have to log in again."))
+        return redirect(self.get_success_url())

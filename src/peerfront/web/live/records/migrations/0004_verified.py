@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("records", "0002_several_roles")]
+    dependencies: ClassVar = [("records", "0003_clock")]
 
     operations: ClassVar = [
         migrations.AddField("event", "signature", models.CharField(default="", max_length=64)),
