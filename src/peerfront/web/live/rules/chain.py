@@ -52,7 +52,12 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 def kind_of(fact: Fact) -> str:
     """Return the name under which a fact is stored."""
-    return _NAMES[type(fact)]
+    return kind_name(type(fact))
+
+
+def kind_name(kind: type[Fact]) -> str:
+    """Return the name under which facts of a class are stored."""
+    return _NAMES[kind]
 
 
 def event_data(event: Event) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """The states of a coupon on a day, and the board: every coupon that was handed out, by state, site and code."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.models import Coupon
+from peerfront.web.live.records.models import HANDED_OUT, Coupon, Redemption
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import CouponRow
 from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
@@ -90,13 +91,21 @@ def board(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     today = today_of(study)
     context = list_filters(request, Action.SEE_BOARD, "state", STATES)
-    handed_out = Coupon.objects.exclude(holder=None)
-    handed_out = handed_out if context["site"] is None else handed_out.filter(site=context["site"])
-    counts = counts_by_state(handed_out, today)
-    coupons = handed_out.filter(in_state(context["state"], today)) if context["state"] else handed_out
+    coupons = Coupon.objects.filter(HANDED_OUT)
+    coupons = coupons if context["site"] is None else coupons.filter(site=context["site"])
+    by_site = counts_by_state(today)
+    counts = added(by_site.values()) if context["site"] is None else by_site.get(context["site"], _NONE)
+    number = counts[context["state"]] if context["state"] else sum(counts[state] for state in CouponState)
+    if context["state"]:
+        coupons = coupons.filter(in_state(context["state"], today))
     if search := context["search"]:
         coupons = coupons.filter(Q(holder_id=search) | like_code(search))
-    page = list_page(request, coupons.select_related("redemption", "site").order_by("-issued_at", "code"))
+    page = list_page(
+        request,
+        coupons.order_by("-issued_at", "code"),
+        shown=Coupon.objects.select_related("redemption", "site"),
+        count=None if search else number,
+    )
     context |= {
         "cards": [(state, *STATES[state], counts[state], state == context["state"]) for state in STATES],
         "issued": study.settings.budget - study.kept,
@@ -108,9 +117,44 @@ def board(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/board.html", context)
 
 
-def counts_by_state(coupons: QuerySet[Coupon], today: date) -> dict[str, int]:
-    """How many coupons are in each state, in one query."""
-    return coupons.aggregate(**{state: Count("pk", filter=in_state(state, today)) for state in map(str, STATES)})
+_PRESENT = (str(CouponState.VALID), EXPIRING, str(CouponState.NOT_YET))
+"""States of coupons whose last day has not passed."""
+_NONE: dict[str, int] = dict.fromkeys(map(str, STATES), 0)
+
+
+def counts_by_state(today: date) -> dict[str, dict[str, int]]:
+    """How many of the coupons that were handed out are in each state, by site.
+
+    Most coupons of a large study are used or expired. These are not looked at one by one: what has no other state has
+    expired.
+    """
+
+    def by_site(rows: QuerySet[Any], site: str = "site", **numbers: Count) -> dict[str, dict[str, int]]:
+        counted = rows.order_by().values(site).annotate(**numbers or {"number": Count("pk")})
+        return {row.pop(site): row for row in map(dict, counted)}
+
+    coupons = Coupon.objects.filter(HANDED_OUT)
+    handed_out = by_site(coupons)
+    used = by_site(Redemption.objects.filter(coupon__holder__isnull=False), "coupon__site")
+    void = by_site(coupons.filter(in_state(CouponState.VOID, today)))
+    present = by_site(
+        coupons.filter(Q(last_day__gte=today), voided_at__isnull=True, redemption__isnull=True),
+        **{state: Count("pk", filter=in_state(state, today)) for state in _PRESENT},
+    )
+    counts = {}
+    for site, all_coupons in handed_out.items():
+        own = dict(_NONE) | {state: present.get(site, _NONE)[state] for state in _PRESENT}
+        own[CouponState.USED] = used.get(site, {}).get("number", 0)
+        own[CouponState.VOID] = void.get(site, {}).get("number", 0)
+        own[CouponState.EXPIRED] = all_coupons["number"] - sum(own[state] for state in CouponState)
+        counts[site] = own
+    return counts
+
+
+def added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """The numbers of several sites together."""
+    rows = list(counts)
+    return {state: sum(row[state] for row in rows) for state in _NONE}
 
 
 def shown_coupon(stored: Coupon, today: date, sites: Container[str]) -> ShownCoupon:

@@ -24,7 +24,7 @@ from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.planning.kept_models import Compared, KeptModel
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Site
+from peerfront.web.live.records.models import Member, Person, Site
 from peerfront.web.live.rules.chain import plain_value
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted
@@ -374,7 +374,8 @@ def sites(request: HttpRequest) -> HttpResponse:
             return redirect("sites")
         context |= refusal_words(answered.refusal)
         form.with_new_key()
-    context["places"] = Site.objects.annotate(
-        n_people=Count("person", distinct=True), n_users=Count("member", distinct=True)
+    people, users = (
+        dict(table.objects.order_by().values_list("site").annotate(Count("pk"))) for table in (Person, Member)
     )
+    context["places"] = [(each, people.get(each.site, 0), users.get(each.site, 0)) for each in Site.objects.all()]
     return render(request, "screens/management/sites.html", context)
