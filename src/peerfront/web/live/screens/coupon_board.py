@@ -1,22 +1,22 @@
 """The states of a coupon on a day, and the board: every coupon that was handed out, by state, site and code."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.models import HANDED_OUT, Coupon, Redemption
+from peerfront.web.live.records.models import HANDED_OUT, Coupon
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.records import CouponRow
+from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
+from peerfront.web.live.screens.recruitment import recruitment_now
 
 SOON = timedelta(days=7)
 """Valid coupons that expire within this time are counted separately."""
@@ -93,8 +93,8 @@ def board(request: HttpRequest) -> HttpResponse:
     context = list_filters(request, Action.SEE_BOARD, "state", STATES)
     coupons = Coupon.objects.filter(HANDED_OUT)
     coupons = coupons if context["site"] is None else coupons.filter(site=context["site"])
-    by_site = counts_by_state(today)
-    counts = added(by_site.values()) if context["site"] is None else by_site.get(context["site"], _NONE)
+    by_site = counts_by_state(study, today)
+    counts = by_site.get(context["site"], dict.fromkeys(map(str, STATES), 0))
     number = counts[context["state"]] if context["state"] else sum(counts[state] for state in CouponState)
     if context["state"]:
         coupons = coupons.filter(in_state(context["state"], today))
@@ -117,44 +117,30 @@ def board(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/board.html", context)
 
 
-_PRESENT = (str(CouponState.VALID), EXPIRING, str(CouponState.NOT_YET))
-"""States of coupons whose last day has not passed."""
-_NONE: dict[str, int] = dict.fromkeys(map(str, STATES), 0)
+def counts_by_state(study: StudyRow, today: date) -> dict[str | None, dict[str, int]]:
+    """How many of the coupons that were handed out are in each state, by site and (None) at all sites.
 
-
-def counts_by_state(today: date) -> dict[str, dict[str, int]]:
-    """How many of the coupons that were handed out are in each state, by site.
-
-    Most coupons of a large study are used or expired. These are not looked at one by one: what has no other state has
-    expired.
+    Most coupons of a large study are used or have expired. Those are not looked at one by one: how many are used or
+    void is kept, and what has no other state has expired.
     """
-
-    def by_site(rows: QuerySet[Any], site: str = "site", **numbers: Count) -> dict[str, dict[str, int]]:
-        counted = rows.order_by().values(site).annotate(**numbers or {"number": Count("pk")})
-        return {row.pop(site): row for row in map(dict, counted)}
-
-    coupons = Coupon.objects.filter(HANDED_OUT)
-    handed_out = by_site(coupons)
-    used = by_site(Redemption.objects.filter(coupon__holder__isnull=False), "coupon__site")
-    void = by_site(coupons.filter(in_state(CouponState.VOID, today)))
-    present = by_site(
-        coupons.filter(Q(last_day__gte=today), voided_at__isnull=True, redemption__isnull=True),
-        **{state: Count("pk", filter=in_state(state, today)) for state in _PRESENT},
-    )
-    counts = {}
-    for site, all_coupons in handed_out.items():
-        own = dict(_NONE) | {state: present.get(site, _NONE)[state] for state in _PRESENT}
-        own[CouponState.USED] = used.get(site, {}).get("number", 0)
-        own[CouponState.VOID] = void.get(site, {}).get("number", 0)
-        own[CouponState.EXPIRED] = all_coupons["number"] - sum(own[state] for state in CouponState)
-        counts[site] = own
+    states = {
+        state: Count("pk", filter=in_state(state, today))
+        for state in (str(CouponState.VALID), EXPIRING, str(CouponState.NOT_YET))
+    }
+    counts: dict[str | None, dict[str, int]] = {}
+    with recruitment_now(study) as recruitment:
+        present = Coupon.objects.filter(HANDED_OUT, voided_at=None, redemption=None, last_day__gte=today)
+        days = present.order_by().values("last_day", "first_day", "site").annotate(**states)  # as they stand in an index
+        for row in [dict.fromkeys(states, 0) | {"site": None}, *days]:
+            for site in {None, row["site"]}:
+                own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))
+                for state in states:
+                    own[state] += row[state]
+        for site, kept in recruitment.counts.items():
+            own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))
+            own[CouponState.USED], own[CouponState.VOID] = kept.used.total(), kept.void.total()
+            own[CouponState.EXPIRED] = kept.unused.total() - own[CouponState.VALID] - own[CouponState.NOT_YET]
     return counts
-
-
-def added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """The numbers of several sites together."""
-    rows = list(counts)
-    return {state: sum(row[state] for row in rows) for state in _NONE}
 
 
 def shown_coupon(stored: Coupon, today: date, sites: Container[str]) -> ShownCoupon:

@@ -17,10 +17,10 @@ from peerfront.foundation.own_files import own_bytes
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.planning.planning_inputs import numbers_of
 from peerfront.web.live.records.database import DatabaseRecords, open_after
-from peerfront.web.live.records.models import HANDED_OUT, Coupon, Plan, Redemption, Site
+from peerfront.web.live.records.models import HANDED_OUT, Coupon, Plan, Site
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
-from peerfront.web.live.screens.coupon_board import CouponState, added, counts_by_state
+from peerfront.web.live.screens.coupon_board import STATES, CouponState, counts_by_state
 from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
 from peerfront.web.live.screens.recruitment import Counts, recruitment_now
 from peerfront.words.charts import Chart, Kind, Point, Series, drawn
@@ -92,16 +92,16 @@ class Standing:
 
 def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
     """How far the study is, by None, and each of its sites, by their short names."""
-    states, handed_out = counts_by_state(today), Coupon.objects.filter(HANDED_OUT).order_by()
-    ended = _by_site(handed_out.filter(voided_at=None, last_day__lt=today))
-    used = Redemption.objects.filter(coupon__holder__isnull=False, coupon__voided_at=None, coupon__last_day__lt=today)
-    ended_used = _by_site(used.order_by(), "coupon__site")
-    still_open = _by_site(handed_out.filter(open_after(today), redemption=None))
     names: dict[str | None, str] = {None: ""}
     names.update((each.site, each.name) for each in Site.objects.all())
     last = study.settings.active_after_days + study.settings.valid_days
     by_site: dict[str | None, Standing] = {}
     with recruitment_now(study) as recruitment:
+        states = counts_by_state(study, today)
+        present = Coupon.objects.filter(HANDED_OUT, voided_at=None, last_day__gte=today)
+        out, used, still_open = map(
+            _by_site, (present, present.filter(redemption__isnull=False), present.filter(open_after(today), redemption=None))
+        )
         for site, name in names.items():
             counts = recruitment.counts.get(site) or Counts()
             unused = counts.void + Counter({max((today - day).days, 0): n for day, n in counts.unused.items()})
@@ -112,19 +112,22 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
                 days=so_far(counts.days),
                 weeks=weekly(counts.days, today),
                 waves=tuple(sorted(counts.waves.items())),
-                coupons=added(states.values()) if site is None else added([states[site]] if site in states else []),
+                coupons=states.get(site) or dict.fromkeys(map(str, STATES), 0),
                 open=still_open[site],
-                ended=ended[site],
-                ended_used=ended_used[site],
+                ended=counts.unused.total() + counts.used.total() - out[site],
+                ended_used=counts.used.total() - used[site],
                 returns=returns_by_age(counts.used, unused, last),
             )
     return by_site
 
 
-def _by_site(rows: QuerySet[Any], site: str = "site") -> Counter[str | None]:
-    """How many rows there are by site, and by None of all sites."""
-    numbers: Counter[str | None] = Counter(dict(rows.values_list(site).annotate(Count("pk"))))
-    numbers[None] = numbers.total()
+def _by_site(coupons: QuerySet[Coupon]) -> Counter[str | None]:
+    """How many coupons there are by site, and by None at all sites."""
+    numbers: Counter[str | None] = Counter()
+    days = coupons.order_by().values_list("last_day", "first_day", "site")  # as they stand in an index
+    for _, _, site, number in days.annotate(Count("pk")):
+        numbers[site] += number
+        numbers[None] += number
     return numbers
 
 

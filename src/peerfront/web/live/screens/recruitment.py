@@ -123,21 +123,20 @@ class Recruitment:
     """All people and coupons as of one event."""
 
     def __init__(self, study: StudyRow) -> None:
-        """Read the tables."""
+        """Read the tables, in a transaction that sees one moment."""
         self._zone = ZoneInfo(study.settings.timezone)
         self.counts: dict[str | None, Counts] = defaultdict(Counts)
         """By site; by None of the whole study."""
         self.forests: dict[str | None, Forest] = defaultdict(Forest)
         """The people of a site; by None all people."""
-        with one_moment():
-            self.last = last_event()
-            columns = ("person", "recruiter_id", "site_id", "enrolled_at", "withdrawn_at")
-            rows = Person.objects.order_by().values_list(*columns).iterator(chunk_size=2_000)
-            people = [Recruited(*row, withdrawn=withdrawn is not None) for *row, withdrawn in rows]
-            dates = ("site_id", "issued_at", "redemption__at", "voided_at")
-            coupons = Coupon.objects.filter(HANDED_OUT).order_by().values_list(*dates)
-            for site, issued, used, void in coupons.iterator(chunk_size=2_000):
-                self._count_coupons(site, issued, used, void)
+        self.last = last_event()
+        columns = ("person", "recruiter_id", "site_id", "enrolled_at", "withdrawn_at")
+        rows = Person.objects.order_by().values_list(*columns).iterator(chunk_size=2_000)
+        people = [Recruited(*row, withdrawn=withdrawn is not None) for *row, withdrawn in rows]
+        dates = ("site_id", "issued_at", "redemption__at", "voided_at")
+        coupons = Coupon.objects.filter(HANDED_OUT).order_by().values_list(*dates)
+        for site, issued, used, void in coupons.iterator(chunk_size=2_000):
+            self._count_coupons(site, issued, used, void)
         self.forests[None] = Forest(people)
         for site in {each.site for each in people}:
             self.forests[site] = Forest(each for each in people if each.site == site)
@@ -208,15 +207,15 @@ _READ_AGAIN = (events.StudyBegun, events.SettingsChanged, events.PersonImported)
 """After these, which are rare, the tables are read again."""
 _MOST_NEW = 5_000
 """With more new events reading the tables is faster."""
-_lock = threading.Lock()
+_lock = threading.RLock()
 _kept: Recruitment | None = None
 
 
 @contextmanager
 def recruitment_now(study: StudyRow) -> Iterator[Recruitment]:
-    """The people and coupons as of the last event, which nobody changes meanwhile."""
+    """The people and coupons as of the last event; what is read from the database meanwhile is of the same moment."""
     global _kept  # noqa: PLW0603  # one for the process
-    with _lock:
+    with _lock, one_moment():
         new = None if _kept is None else _new_events(_kept)
         if _kept is None or new is None:
             _kept = None

@@ -15,8 +15,11 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count
 from django.forms.formsets import BaseFormSet
+from django.forms.utils import flatatt
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -55,6 +58,17 @@ def _zones() -> list[str]:
     return sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
 
 
+class LongSelect(forms.Select):
+    """A list of some hundred options, written at once: Django's own asks for a template for each."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        options = [(key, mark_safe(" selected") if key == value else "", label) for key, label in self.choices]
+        own = flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})}))
+        return format_html(
+            "<select{}>{}</select>", own, format_html_join("", '<option value="{}"{}>{}</option>', options)
+        )
+
+
 class SettingsForm(RequestForm):
     """All settings but the questions."""
 
@@ -62,7 +76,9 @@ class SettingsForm(RequestForm):
     """The fingerprint of the settings that the page showed, so that no change made meanwhile is undone."""
 
     name = forms.CharField(label=_("Name of the study"), max_length=100, help_text=_("On pages, coupons and reports."))
-    timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."))
+    timezone = forms.ChoiceField(
+        label=_("Time zone"), help_text=_("Days on coupons are days here."), widget=LongSelect
+    )
     target = forms.IntegerField(label=_("People wanted in all"), required=False, min_value=1)
     deadline = forms.DateField(
         label=_("Last day of recruitment"),
