@@ -15,9 +15,7 @@ import argparse
 import json
 import os
 import random
-import shutil
 import statistics
-import subprocess
 import threading
 import time
 from collections import defaultdict
@@ -28,7 +26,6 @@ from typing import Any
 
 from live_browserless import Browserless, Page
 from live_site import PASSWORD, Server
-
 from peerfront.web.live.folder import LiveFolder, Serving
 
 SITES = {"north": "North clinic", "south": "South clinic", "east": "East clinic", "west": "West clinic"}
@@ -87,7 +84,11 @@ def made_facts(n_people: int, per_person: int) -> Iterator[tuple[datetime, str |
             yield at, site, events.PersonEnrolled(person, code, holder)
         if draw.random() < 0.002:
             continue
-        answers = (("age", draw.choice(settings.questions[1].choices)), ("area", site), ("job", draw.choice(("yes", "no"))))
+        answers = (
+            ("age", draw.choice(settings.questions[1].choices)),
+            ("area", site),
+            ("job", draw.choice(("yes", "no"))),
+        )
         yield at, site, committed(events.AnswersRecorded(person, draw.randint(1, 60), answers), salt())
         if draw.random() < 0.97:
             yield at, site, events.PaymentMade(code, events.PaymentKind.INTERVIEW, person, 2000, "EUR")
@@ -184,23 +185,22 @@ PAGES = {
 """Pages of each role."""
 
 
-def some_names() -> dict[str, str]:
+def some_names(site: str = "north") -> dict[str, str]:
     """Addresses of pages about somebody."""
     from peerfront.web.live.records import models
-    from peerfront.web.live.records.database import waiting
+    from peerfront.web.live.records.database import DatabaseRecords, waiting
     from peerfront.web.live.rules.records import StudyRow
-    from peerfront.web.live.records.database import DatabaseRecords
 
     study = DatabaseRecords().study()
     assert isinstance(study, StudyRow)
-    north = models.Person.objects.filter(site="north")
-    used = models.Redemption.objects.filter(person__site="north", person__answers__isnull=False).order_by("-at")
+    own = models.Person.objects.filter(site=site)
+    used = models.Redemption.objects.filter(person__site=site, person__answers__isnull=False).order_by("-at")
     return {
-        "person": north.filter(coupons__gt=0).order_by("person")[1000].person,
-        "waiting": waiting(study.settings).filter(site="north").order_by("person")[0].person,
+        "person": own.filter(coupons__gt=0).order_by("person")[1000].person,
+        "waiting": waiting(study.settings).filter(site=site).order_by("person")[0].person,
         "seed": models.Person.objects.filter(recruiter=None).order_by("person")[0].person,
         "used": used[5].coupon_id,
-        "code": open_codes("north")[0],
+        "code": open_codes(site)[-1],
     }
 
 
@@ -224,7 +224,9 @@ def pages(folder: Path, repeats: int, only: str) -> None:
 
     names = some_names()
     Client(HTTP_HOST="127.0.0.1").get("/healthz")  # loads what the first request loads
-    print("| page | ms | of the processor | SQL statements | ms in SQL | KB |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| page | ms | of the processor | SQL statements | ms in SQL | KB |\n| --- | ---: | ---: | ---: | ---: | ---: |"
+    )
     for user, addresses in PAGES.items():
         client = Client(HTTP_HOST="127.0.0.1")
         client.force_login(User.objects.get(username=user), "peerfront.web.live.screens.staff_requests.StaffBackend")
@@ -337,10 +339,10 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
     opened(folder)
     from django.db import connections
 
-    names, codes = some_names(), {site: open_codes(site) for site in SITES}
+    names, codes = [some_names(site) for site in SITES], {site: open_codes(site) for site in SITES}
     for each in codes.values():
         random.Random(0).shuffle(each)
-        assert len(each) > 500, len(each)
+        assert len(each) > 400, len(each)
     connections.close_all()
     server = Server()
     server.start()
@@ -349,7 +351,9 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
     at_work = Load(server, minutes, think)
     cpu, memory = processor(pid), [(0, round(server.memory))]
     sites = list(SITES)
-    threads = [threading.Thread(target=at_work.work, args=(n, names, codes[sites[n % 4]])) for n in range(clients)]
+    threads = [
+        threading.Thread(target=at_work.work, args=(n, names[n % 4], codes[sites[n % 4]])) for n in range(clients)
+    ]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -362,7 +366,9 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
     server.stop()
     n = sum(map(len, at_work.times.values()))
     print(f"{clients} clients, {n} pages in {seconds:.0f} s, {1000 * cpu / n:.0f} ms of the server's processor each")
-    print(f"memory of the server (seconds, MiB): {memory[:2]} ... {memory[-3:]}; faults: {len(at_work.faults)} {at_work.faults[:3]}")
+    print(
+        f"memory of the server (seconds, MiB): {memory[:2]} ... {memory[-3:]}; faults: {len(at_work.faults)} {at_work.faults[:3]}"
+    )
     print("| page | times | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
     result = {}
     for what, times in sorted(at_work.times.items()):

@@ -13,12 +13,12 @@ from peerfront.data.study_calendar import coupon_counts
 from peerfront.web.live.exporting import live_study
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.records import models
+from peerfront.web.live.records.recruitment import Recruitment, recruitment_now
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon, WithdrawPerson
 from peerfront.web.live.screens.coupon_board import STATES, in_state
 from peerfront.web.live.screens.page_frame import study_or_404, today_of
 from peerfront.web.live.screens.progress_page import FEWEST_COUPONS, returns_by_age, so_far, standings, weekly
-from peerfront.web.live.screens.recruitment import Recruitment, recruitment_now
 
 DAY = date(2026, 3, 2)
 

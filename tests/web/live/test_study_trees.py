@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
+from peerfront.web.live.records.recruitment import Forest, Recruited
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.recruitment import Forest, Recruited
 from peerfront.web.live.screens.tree_page import shown_people
 
 START = datetime(2026, 3, 2, tzinfo=UTC)

@@ -46,10 +46,10 @@ from peerfront.web.live.operations.backup_files import (
     Manifest,
 )
 from peerfront.web.live.operations.staff import ask_here
-from peerfront.web.live.operations.verification import compare, one_moment
+from peerfront.web.live.operations.verification import compare
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
-from peerfront.web.live.records.database import columns_of, insertion
+from peerfront.web.live.records.database import columns_of, insertion, one_moment
 from peerfront.web.live.records.recording import event_columns, last_event
 from peerfront.web.live.rules.actions import Action, roles_from, roles_text
 from peerfront.web.live.rules.chain import FIRST, Link, checked

@@ -3,13 +3,9 @@
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any, cast
-
-from django.db import connection, transaction
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Remedy, note
@@ -18,7 +14,7 @@ from peerfront.web.live.operations.opening import unapplied_migrations
 from peerfront.web.live.operations.serving import deployment_checks
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
-from peerfront.web.live.records.database import DatabaseRecords, link_of, table
+from peerfront.web.live.records.database import DatabaseRecords, link_of, one_moment, table
 from peerfront.web.live.records.recording import event_columns
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
@@ -58,28 +54,6 @@ def verify() -> Verification:
             return Verification(len(links), head, 0, (message,))
         rows, differences = compare(state)
     return Verification(len(links), head, rows, tuple(_some(differences + faults)))
-
-
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """Read a snapshot of one moment while others write."""
-    if connection.in_atomic_block:
-        yield
-        return
-    # Our SQLite transactions begin with the writers' lock, which a reader does not need.
-    mode = getattr(connection, "transaction_mode", None)
-    if connection.vendor == "sqlite":
-        connection.ensure_connection()
-        cast(Any, connection).transaction_mode = None
-    try:
-        with transaction.atomic():
-            if connection.vendor == "postgresql":
-                with connection.cursor() as cursor:
-                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            yield
-    finally:
-        if connection.vendor == "sqlite":
-            cast(Any, connection).transaction_mode = mode
 
 
 def _links() -> tuple[list[Link], list[Message]]:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db import models as django_models
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
@@ -145,6 +146,28 @@ def one_at_a_time(lock: int) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Read a snapshot of one moment while others write."""
+    if connection.in_atomic_block:
+        yield
+        return
+    # Our SQLite transactions begin with the writers' lock, which a reader does not need.
+    mode = getattr(connection, "transaction_mode", None)
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        cast(Any, connection).transaction_mode = None
+    try:
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+    finally:
+        if connection.vendor == "sqlite":
+            cast(Any, connection).transaction_mode = mode
 
 
 def link_of(stored: models.Event) -> Link:

@@ -13,10 +13,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.models import HANDED_OUT, Coupon
+from peerfront.web.live.records.recruitment import recruitment_now
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
-from peerfront.web.live.screens.recruitment import recruitment_now
 
 SOON = timedelta(days=7)
 """Valid coupons that expire within this time are counted separately."""
@@ -130,7 +130,9 @@ def counts_by_state(study: StudyRow, today: date) -> dict[str | None, dict[str, 
     counts: dict[str | None, dict[str, int]] = {}
     with recruitment_now(study) as recruitment:
         present = Coupon.objects.filter(HANDED_OUT, voided_at=None, redemption=None, last_day__gte=today)
-        days = present.order_by().values("last_day", "first_day", "site").annotate(**states)  # as they stand in an index
+        days = (
+            present.order_by().values("last_day", "first_day", "site").annotate(**states)
+        )  # as they stand in an index
         for row in [dict.fromkeys(states, 0) | {"site": None}, *days]:
             for site in {None, row["site"]}:
                 own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))

@@ -69,14 +69,20 @@ LONGEST_SEARCH = 60
 
 
 def list_page(
-    request: HttpRequest, rows: QuerySet[Any] | Sequence[Any], *, shown: QuerySet[Any] | None = None, count: int | None = None
+    request: HttpRequest,
+    rows: QuerySet[Any] | Sequence[Any],
+    *,
+    shown: QuerySet[Any] | None = None,
+    count: int | None = None,
 ) -> Page[Any]:
     """The page of a list that the address names; the last one if there are fewer.
 
     With `shown`, only the keys of `rows` are sorted and cut, and the rows of the page are read by it: joins and counts
     are then made for this page alone. `count` is the number of rows, where it is known already.
     """
-    pages = Paginator(rows.values_list("pk", flat=True) if isinstance(rows, QuerySet) and shown is not None else rows, PER_PAGE)
+    pages = Paginator(
+        rows.values_list("pk", flat=True) if isinstance(rows, QuerySet) and shown is not None else rows, PER_PAGE
+    )
     if count is not None:
         pages.count = count  # type: ignore[misc]  # a cached property
     page = pages.get_page(request.GET.get("page"))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -18,11 +17,11 @@ from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.planning.planning_inputs import numbers_of
 from peerfront.web.live.records.database import DatabaseRecords, open_after
 from peerfront.web.live.records.models import HANDED_OUT, Coupon, Plan, Site
+from peerfront.web.live.records.recruitment import Counts, recruitment_now
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
 from peerfront.web.live.screens.coupon_board import STATES, CouponState, counts_by_state
-from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.recruitment import Counts, recruitment_now
+from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, today_of
 from peerfront.words.charts import Chart, Kind, Point, Series, drawn
 from peerfront.words.language import say
 from peerfront.words.study_charts import people_chart
@@ -100,7 +99,8 @@ def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
         states = counts_by_state(study, today)
         present = Coupon.objects.filter(HANDED_OUT, voided_at=None, last_day__gte=today)
         out, used, still_open = map(
-            _by_site, (present, present.filter(redemption__isnull=False), present.filter(open_after(today), redemption=None))
+            _by_site,
+            (present, present.filter(redemption__isnull=False), present.filter(open_after(today), redemption=None)),
         )
         for site, name in names.items():
             counts = recruitment.counts.get(site) or Counts()

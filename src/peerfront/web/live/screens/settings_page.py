@@ -76,9 +76,7 @@ class SettingsForm(RequestForm):
     """The fingerprint of the settings that the page showed, so that no change made meanwhile is undone."""
 
     name = forms.CharField(label=_("Name of the study"), max_length=100, help_text=_("On pages, coupons and reports."))
-    timezone = forms.ChoiceField(
-        label=_("Time zone"), help_text=_("Days on coupons are days here."), widget=LongSelect
-    )
+    timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."), widget=LongSelect)
     target = forms.IntegerField(label=_("People wanted in all"), required=False, min_value=1)
     deadline = forms.DateField(
         label=_("Last day of recruitment"),

@@ -13,11 +13,11 @@ from django.utils.translation import gettext
 
 from peerfront.foundation.shown import visible
 from peerfront.web.live.records.models import Person
+from peerfront.web.live.records.recruitment import Forest, Recruited, recruitment_now
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
 from peerfront.web.live.screens.page_frame import only_site, sites_in_sight, study_or_404
-from peerfront.web.live.screens.recruitment import Forest, Recruited, recruitment_now
 from peerfront.words.charts import OTHERS, Html, key_of
 from peerfront.words.tree_pictures import Shape, TreePlace, as_file, named_tree, small_tree, tree_rows
 

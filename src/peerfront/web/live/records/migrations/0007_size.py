@@ -4,58 +4,75 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('records', '0002_several_roles'),
+        ("records", "0002_several_roles"),
     ]
 
     operations = [
         migrations.AddIndex(
-            model_name='coupon',
-            index=models.Index(condition=models.Q(('holder__isnull', False)), fields=['-issued_at', 'code'], name='coupons_newest'),
+            model_name="coupon",
+            index=models.Index(
+                condition=models.Q(("holder__isnull", False)), fields=["-issued_at", "code"], name="coupons_newest"
+            ),
         ),
         migrations.AddIndex(
-            model_name='coupon',
-            index=models.Index(condition=models.Q(('holder__isnull', False)), fields=['site', '-issued_at', 'code'], name='coupons_of_site'),
+            model_name="coupon",
+            index=models.Index(
+                condition=models.Q(("holder__isnull", False)),
+                fields=["site", "-issued_at", "code"],
+                name="coupons_of_site",
+            ),
         ),
         migrations.AddIndex(
-            model_name='coupon',
-            index=models.Index(condition=models.Q(('holder__isnull', False), ('voided_at__isnull', True)), fields=['last_day', 'first_day', 'site', 'code'], name='coupons_by_day'),
+            model_name="coupon",
+            index=models.Index(
+                condition=models.Q(("holder__isnull", False), ("voided_at__isnull", True)),
+                fields=["last_day", "first_day", "site", "code"],
+                name="coupons_by_day",
+            ),
         ),
         migrations.AddIndex(
-            model_name='coupon',
-            index=models.Index(condition=models.Q(('voided_at__isnull', False)), fields=['site'], name='coupons_void'),
+            model_name="coupon",
+            index=models.Index(condition=models.Q(("voided_at__isnull", False)), fields=["site"], name="coupons_void"),
         ),
         migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['kind', 'number'], name='events_of_kind'),
+            model_name="event",
+            index=models.Index(fields=["kind", "number"], name="events_of_kind"),
         ),
         migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['kind', 'at'], name='events_of_kind_by_time'),
+            model_name="event",
+            index=models.Index(fields=["kind", "at"], name="events_of_kind_by_time"),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(fields=['-enrolled_at', 'person'], name='people_newest'),
+            model_name="person",
+            index=models.Index(fields=["-enrolled_at", "person"], name="people_newest"),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(fields=['site', '-enrolled_at', 'person'], name='people_of_site'),
+            model_name="person",
+            index=models.Index(fields=["site", "-enrolled_at", "person"], name="people_of_site"),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(condition=models.Q(('coupons', 0), ('withdrawn_at__isnull', True)), fields=['site'], name='people_no_coupons'),
+            model_name="person",
+            index=models.Index(
+                condition=models.Q(("coupons", 0), ("withdrawn_at__isnull", True)),
+                fields=["site"],
+                name="people_no_coupons",
+            ),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(condition=models.Q(('answers__isnull', True)), fields=['site'], name='people_unanswered'),
+            model_name="person",
+            index=models.Index(
+                condition=models.Q(("answers__isnull", True)), fields=["site"], name="people_unanswered"
+            ),
         ),
         migrations.AddIndex(
-            model_name='person',
-            index=models.Index(condition=models.Q(('withdrawn_at__isnull', False)), fields=['site'], name='people_withdrawn'),
+            model_name="person",
+            index=models.Index(
+                condition=models.Q(("withdrawn_at__isnull", False)), fields=["site"], name="people_withdrawn"
+            ),
         ),
         migrations.AddIndex(
-            model_name='refusal',
-            index=models.Index(fields=['code'], name='refusals_of_code'),
+            model_name="refusal",
+            index=models.Index(fields=["code"], name="refusals_of_code"),
         ),
     ]

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from peerfront.web.live.operations.verification import one_moment
-from peerfront.web.live.records.database import link_of
+from django.db import DatabaseError, connections
+
+from peerfront.web.live.records.database import DatabaseRecords, link_of, one_moment
 from peerfront.web.live.records.models import HANDED_OUT, Coupon, Person
 from peerfront.web.live.records.models import Event as StoredEvent
 from peerfront.web.live.records.recording import last_event
@@ -146,7 +147,9 @@ class Recruitment:
     def update(self, new: Iterable[Event]) -> None:
         """Apply events of `_KINDS` that were recorded since."""
         new = list(new)
-        codes = {fact.code for each in new if isinstance(fact := each.fact, events.PersonEnrolled | events.CouponVoided)}
+        codes = {
+            fact.code for each in new if isinstance(fact := each.fact, events.PersonEnrolled | events.CouponVoided)
+        }
         issued_at = dict(Coupon.objects.filter(pk__in=codes).values_list("pk", "issued_at"))  # which never changes
         site_of = dict(Coupon.objects.filter(pk__in=codes).values_list("pk", "site_id"))
         for event in new:
@@ -214,7 +217,7 @@ _kept: Recruitment | None = None
 @contextmanager
 def recruitment_now(study: StudyRow) -> Iterator[Recruitment]:
     """The people and coupons as of the last event; what is read from the database meanwhile is of the same moment."""
-    global _kept  # noqa: PLW0603  # one for the process
+    global _kept  # one for the process
     with _lock, one_moment():
         new = None if _kept is None else _new_events(_kept)
         if _kept is None or new is None:
@@ -244,3 +247,21 @@ def _new_events(kept: Recruitment) -> tuple[tuple[int, str], list[StoredEvent]] 
     stored = StoredEvent.objects.filter(number__gt=number, number__lte=last[0], kind__in=kinds).order_by("number")
     new = list(stored)
     return None if {each.kind for each in new} & {kind_name(kind) for kind in _READ_AGAIN} else (last, new)
+
+
+def read_ahead() -> threading.Thread:
+    """Read the tables in the background, so that nobody waits for it."""
+
+    def read() -> None:
+        try:
+            if (study := DatabaseRecords().study()) is not None:
+                with recruitment_now(study):
+                    pass
+        except DatabaseError:  # the first page that needs it says what is wrong
+            pass
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=read, name="recruitment", daemon=True)
+    thread.start()
+    return thread
