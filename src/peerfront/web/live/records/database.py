@@ -42,18 +42,18 @@ def _columns(kind: type[records.Row]) -> dict[str, str]:
 
 
 _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
+_READERS = {kind: [(name, read) for (own, name), read in _READ.items() if own is kind] for kind in models.FOLLOWING}
 
 
 def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = False) -> R:
     """Convert a database line to a row of the rules; `if_possible` keeps unreadable values as they are stored."""
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
-    for name in values:
-        if read := _READ.get((kind, name)):
-            try:
-                values[name] = read(values[name])
-            except (ValueError, TypeError, DataFileError):
-                if not if_possible:
-                    raise
+    for name, read in _READERS[kind]:
+        try:
+            values[name] = read(values[name])
+        except (ValueError, TypeError, DataFileError):
+            if not if_possible:
+                raise
     return cast(R, cast(Any, kind)(**values))
 
 
