@@ -2,12 +2,13 @@
 
 python benchmarks/live_size.py make FOLDER --database postgresql
 python benchmarks/live_size.py pages FOLDER
+python benchmarks/live_size.py whole FOLDER
 python benchmarks/live_size.py load FOLDER --clients 20 --minutes 2
 
 `make` writes a study of 20,000 people and 100,000 coupons by the rules' own effects and the hash chain; give the folder
 to the others. `pages` opens each page as each role that may, in this process: milliseconds, those of the processor, SQL
-statements. `load` serves the folder with `peerfront live serve`, and clients scan, enrol, hand out, pay and look at
-pages; its study grows by it, so give it a copy (`--copy`). A soak is a long load: `--every 30` prints the memory of the
+statements. `whole` verifies and exports it. `load` serves the folder with `peerfront live serve`, and clients scan, enrol, hand out, pay and look at
+pages; its study grows by it, so give it a copy. A soak is a long load: `--every 30` prints the memory of the
 server every half minute.
 """
 
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import re
 import statistics
 import threading
 import time
@@ -171,16 +173,22 @@ def opened(folder: Path) -> LiveFolder:
 
 
 PAGES = {
-    "clerk0": ("/", "/arrive/", "/people/", "/people/?search=P0123", "/people/?show=waiting", "/coupons/", "/coupons/?state=valid",
-               "/trees/", "/people/{person}/", "/coupons/{code}/", "/people/{waiting}/hand-out/", "/enrol/?code={code}"),
+    "clerk0": (
+        "/", "/arrive/", "/people/", "/people/?search=P0123", "/people/?show=waiting", "/coupons/",
+        "/coupons/?state=valid", "/trees/", "/people/{person}/", "/coupons/{code}/", "/people/{waiting}/hand-out/",
+        "/enrol/?code={code}",
+    ),
     "cash0": ("/", "/pay/", "/pay/?typed={used}"),
-    "coordinator": ("/", "/progress/", "/progress/?site=north", "/trees/", "/trees/?root={seed}", "/people/", "/people/?page=300",
-                    "/people/?show=waiting", "/people/?search=123", "/coupons/", "/coupons/?page=1500", "/coupons/?state=used", "/coupons/?search=K7",
-                    "/people/{person}/", "/plan/", "/plan/2/", "/plan/2/sheet/", "/add-seed/"),
+    "coordinator": (
+        "/", "/progress/", "/progress/?site=north", "/trees/", "/trees/?root={seed}", "/people/", "/people/?page=300",
+        "/people/?show=waiting", "/people/?search=123", "/coupons/", "/coupons/?page=1500", "/coupons/?state=used",
+        "/coupons/?search=K7", "/people/{person}/", "/plan/", "/plan/2/", "/plan/2/sheet/", "/add-seed/",
+    ),
     "analyst": ("/", "/export/"),
     "manager": ("/", "/settings/", "/settings/coupons/", "/sites/", "/users/", "/back-ups/", "/import/"),
-    "investigator": ("/", "/audit/", "/audit/?page=500", "/audit/?person=P000123", "/audit/?kind=payment_made",
-                     "/audit/verify/"),
+    "investigator": (
+        "/", "/audit/", "/audit/?page=500", "/audit/?person=P000123", "/audit/?kind=payment_made", "/audit/verify/",
+    ),
 }  # fmt: skip
 """Pages of each role."""
 
@@ -249,9 +257,22 @@ def pages(folder: Path, repeats: int, only: str) -> None:
                 f"| {user}: {address}{marks} | {1000 * statistics.median(took):.0f} | {1000 * min(busy):.0f} |"
                 f" {len(queries)} | {1000 * sql:.0f} | {size:.0f} |", flush=True,
             )  # fmt: skip
-            if only:
-                for each in sorted(queries, key=lambda each: -float(each["time"]))[:4]:
-                    print("   ", each["time"], each["sql"][:1500])
+
+
+def whole(folder: Path) -> None:
+    """Verify and export the study in this process."""
+    opened(folder)
+    import resource
+
+    from peerfront.web.live.operations.study_files import export_zip
+    from peerfront.web.live.operations.verification import verify
+
+    for name, work in (("export", export_zip), ("verify", verify)):
+        begun, used = time.perf_counter(), time.process_time()
+        work()
+        took, used = time.perf_counter() - begun, time.process_time() - used
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"{name}: {took:.1f} s, {used:.1f} s of the processor, {memory} MiB at most", flush=True)
 
 
 class Load:
@@ -318,8 +339,6 @@ class Load:
         due = next((each for each in page.forms if each.fields.get("kind")), None)
         typed = next((each for each in page.forms if "typed" in each.fields), None)
         if due is None and typed is not None:
-            import re
-
             codes = re.findall(r"typed=([A-Z0-9-]+)", page.text)
             if not codes:
                 return
@@ -366,9 +385,8 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
     server.stop()
     n = sum(map(len, at_work.times.values()))
     print(f"{clients} clients, {n} pages in {seconds:.0f} s, {1000 * cpu / n:.0f} ms of the server's processor each")
-    print(
-        f"memory of the server (seconds, MiB): {memory[:2]} ... {memory[-3:]}; faults: {len(at_work.faults)} {at_work.faults[:3]}"
-    )
+    print(f"memory of the server (seconds, MiB): {memory}")
+    print(f"faults: {len(at_work.faults)} {at_work.faults[:3]}")
     print("| page | times | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
     result = {}
     for what, times in sorted(at_work.times.items()):
@@ -381,7 +399,7 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("make", "pages", "load"))
+    parser.add_argument("what", choices=("make", "pages", "load", "whole"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--people", type=int, default=20_000)
@@ -398,6 +416,8 @@ def main() -> None:
         make(chosen.folder, chosen.database, chosen.people, chosen.coupons)
     elif chosen.what == "pages":
         pages(chosen.folder, chosen.repeats, chosen.only)
+    elif chosen.what == "whole":
+        whole(chosen.folder)
     else:
         load(chosen.folder, chosen.clients, chosen.minutes, chosen.think, chosen.every, chosen.json)
 

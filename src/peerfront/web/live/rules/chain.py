@@ -173,7 +173,8 @@ def _quick(form: _Form) -> Callable[[Any], Any]:
 def _quick_required(form: _Form) -> Callable[[Any], Any]:
     kind = form.kind
     if form.fields is not None:
-        readers, names, later = {name: _quick(each) for name, each in form.fields.items()}, form.fields.keys(), form.later
+        names, later = form.fields.keys(), form.later
+        readers = {name: _quick(each) for name, each in form.fields.items()}
 
         def read_fields(data: Any) -> Any:
             if type(data) is not dict or (data.keys() != names and data.keys() | later != names):

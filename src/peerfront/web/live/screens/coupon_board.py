@@ -1,9 +1,10 @@
 """The states of a coupon on a day, and the board: every coupon that was handed out, by state, site and code."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import Any, cast
 
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
@@ -133,8 +134,8 @@ def counts_by_state(study: StudyRow, today: date) -> dict[str | None, dict[str, 
         days = (
             present.order_by().values("last_day", "first_day", "site").annotate(**states)
         )  # as they stand in an index
-        for row in [dict.fromkeys(states, 0) | {"site": None}, *days]:
-            for site in {None, row["site"]}:
+        for row in cast(Iterable[dict[str, Any]], days):
+            for site in (None, row["site"]):
                 own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))
                 for state in states:
                     own[state] += row[state]

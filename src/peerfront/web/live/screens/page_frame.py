@@ -84,7 +84,7 @@ def list_page(
         rows.values_list("pk", flat=True) if isinstance(rows, QuerySet) and shown is not None else rows, PER_PAGE
     )
     if count is not None:
-        pages.count = count  # type: ignore[misc]  # a cached property
+        pages.count = count  # a cached property
     page = pages.get_page(request.GET.get("page"))
     if shown is not None:
         keys = list(page.object_list)
