@@ -5,11 +5,11 @@ python benchmarks/live_size.py pages FOLDER
 python benchmarks/live_size.py whole FOLDER
 python benchmarks/live_size.py load FOLDER --clients 20 --minutes 2
 
-`make` writes a study of 20,000 people and 100,000 coupons by the rules' own effects and the hash chain; give the folder
-to the others. `pages` opens each page as each role that may, in this process: milliseconds, those of the processor, SQL
-statements. `whole` verifies and exports it. `load` serves the folder with `peerfront live serve`, and clients scan, enrol, hand out, pay and look at
-pages; its study grows by it, so give it a copy. A soak is a long load: `--every 30` prints the memory of the
-server every half minute.
+`make` writes a study of 20,000 people and 100,000 coupons by the rules' own effects and the hash chain; give its folder
+to the others (and set DATABASE_URL if it is in PostgreSQL). `pages` opens each page as each role that may, in this
+process: milliseconds, those of the processor, SQL statements. `whole` exports and verifies it. `load` serves it with
+`peerfront live serve`, and clients scan, enrol, hand out, pay and look at pages; the study grows by it, so give it a
+copy. A soak is a long load: `--every 30` prints the memory of the server every half minute.
 """
 
 import argparse

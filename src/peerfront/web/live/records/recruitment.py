@@ -133,7 +133,10 @@ class Recruitment:
         self.last = last_event()
         columns = ("person", "recruiter_id", "site_id", "enrolled_at", "withdrawn_at")
         rows = Person.objects.order_by().values_list(*columns).iterator(chunk_size=2_000)
-        people = [Recruited(*who, withdrawn is not None) for *who, withdrawn in rows]
+        people = [
+            Recruited(person, recruiter, site, at, withdrawn is not None)
+            for person, recruiter, site, at, withdrawn in rows
+        ]
         dates = ("site_id", "issued_at", "redemption__at", "voided_at")
         coupons = Coupon.objects.filter(HANDED_OUT).order_by().values_list(*dates)
         for site, issued, used, void in coupons.iterator(chunk_size=2_000):

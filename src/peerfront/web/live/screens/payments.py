@@ -145,7 +145,7 @@ class OwedPayments:
         return {kind: amount for kind, amount in amounts.items() if amount}
 
     def _unpaid(self, kind: PaymentKind) -> QuerySet[Person]:
-        """People for whom, or for whose recruiting, nobody was paid; they came with a code, which their recruiter had."""
+        """People for whom, or for recruiting whom, nobody was paid. Their recruiter had the code they came with."""
         paid = Payment.objects.filter(coupon=OuterRef("code"), kind=kind.value)
         people = Person.objects.filter(~Exists(paid), answers__isnull=False).order_by()
         is_recruiting = kind is PaymentKind.RECRUITING
