@@ -63,10 +63,8 @@ class LongSelect(forms.Select):
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         options = [(key, mark_safe(" selected") if key == value else "", label) for key, label in self.choices]
-        own = flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})}))
-        return format_html(
-            "<select{}>{}</select>", own, format_html_join("", '<option value="{}"{}>{}</option>', options)
-        )
+        own, listed = flatatt(self.build_attrs(self.attrs, attrs)), '<option value="{}"{}>{}</option>'
+        return format_html('<select name="{}"{}>{}</select>', name, own, format_html_join("", listed, options))
 
 
 class SettingsForm(RequestForm):
