@@ -20,6 +20,9 @@ from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import (
     FIRST,
     KINDS,
+    _form,
+    _quick_reader,
+    _read,
     checked,
     event_data,
     event_from,
@@ -83,6 +86,13 @@ def test_every_kind_of_fact_has_a_name() -> None:
 @given(EVENTS)
 def test_events_come_back_as_they_were(event) -> None:
     assert event_from(json.loads(json.dumps(event_data(event)))) == event
+
+
+@given(EVENTS)
+def test_the_quick_reader_reads_what_the_plain_one_reads(event) -> None:
+    fact = json.loads(json.dumps(event_data(event)))["fact"]
+    kind = type(event.fact)
+    assert _quick_reader(kind)(fact) == _read(fact, _form(kind), "fact") == event.fact
 
 
 @given(EVENTS, st.data())

@@ -9,12 +9,12 @@ from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import row_of
+from peerfront.web.live.records.database import link_of, row_of
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
-from peerfront.web.live.rules.events import ImportedCoupon
+from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
 from peerfront.web.live.rules.records import CouponRow
-from peerfront.web.live.rules.requests import ExtendCoupon, ImportedPerson, ImportPeople, ScanCoupon, VoidCoupon
+from peerfront.web.live.rules.requests import ExtendCoupon, ImportedPerson, ImportPeople, Pay, ScanCoupon, VoidCoupon
 from peerfront.web.live.screens.coupon_board import (
     EXPIRING,
     STATES,
@@ -24,6 +24,7 @@ from peerfront.web.live.screens.coupon_board import (
     shown_state,
     state_of,
 )
+from peerfront.web.live.screens.coupon_page import events_about
 from peerfront.web.live.screens.page_frame import study_or_404, today_of
 
 
@@ -46,7 +47,7 @@ def test_every_coupon_is_in_one_state_and_queries_agree_with_the_rule() -> None:
     study.do(VoidCoupon(void.code, "lost"), site="north")
     first = _handed_out().order_by("issued_at").first()
     for today in (first.first_day - timedelta(days=1), first.first_day, first.last_day + timedelta(days=1)):
-        counts = counts_by_state(_handed_out(), today)
+        counts = counts_by_state(study_or_404(), today)[None]
         assert sum(counts[state] for state in CouponState) == _handed_out().count()
         for state in STATES:
             found = set(_handed_out().filter(in_state(state, today)).values_list("pk", flat=True))
@@ -61,7 +62,7 @@ def test_every_coupon_is_in_one_state_and_queries_agree_with_the_rule() -> None:
             }
             assert found == by_rule, (state, today)
             assert counts[state] == len(found)
-    assert counts_by_state(_handed_out(), today_of(study_or_404()))[CouponState.VOID] == 1
+    assert counts_by_state(study_or_404(), today_of(study_or_404()))[None][CouponState.VOID] == 1
     assert set(_handed_out().filter(in_state(EXPIRING, today))) <= set(
         _handed_out().filter(in_state(CouponState.VALID, today))
     )
@@ -186,3 +187,21 @@ def test_codes_of_another_system_have_pages_too() -> None:
         assert models.Coupon.objects.get(pk=code).voided_at is not None
         found = client.get("/coupons/", {"search": code[:2].lower()}).context["coupons"]
         assert code in {each.row.code for each in found}
+
+
+@pytest.mark.usefixtures("one_database")
+def test_the_life_of_a_coupon_is_all_that_was_recorded_about_it() -> None:
+    study = PlayedStudy().play(weeks=5)
+    used = models.Redemption.objects.exclude(coupon__holder=None).order_by("coupon").first()
+    other, void = _unused(), _unused("south")
+    study.do(VoidCoupon(void.code, "lost"), site="south")
+    study.do(Pay(used.coupon_id, PaymentKind.INTERVIEW), site=used.person.site_id)
+    for code in (used.coupon_id, other.code, void.code):
+        study.ask(ScanCoupon(code), site="north")
+    study.do(ExtendCoupon(other.code, other.last_day + timedelta(days=90), "asked for"), site="north")
+    study.ask(ScanCoupon(other.code), site="north")
+    seed = models.Coupon.objects.filter(holder=None).first()
+    for code in (used.coupon_id, other.code, void.code, seed.code):
+        stored = models.Event.objects.filter(data__contains=f'"{code}"').order_by("number")
+        coupon = row_of(CouponRow, models.Coupon.objects.get(pk=code))
+        assert events_about(coupon) == [link_of(each).event for each in stored]

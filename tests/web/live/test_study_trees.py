@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from played_study import PlayedStudy
 
 from peerfront.web.live.records import models
+from peerfront.web.live.records.recruitment import Forest, Recruited
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.screens.tree_page import Forest, Recruited
+from peerfront.web.live.screens.tree_page import shown_people
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -42,11 +43,20 @@ def test_chains_part_the_people_and_waves_count_recruitments(recruiters) -> None
         assert chain.people == len(list(forest.below(chain.root)))
 
 
+@given(forests())
+def test_people_who_come_one_by_one_stand_as_if_they_came_at_once(recruiters) -> None:
+    together, one_by_one = _forest(recruiters), Forest()
+    for each in together.people.values():
+        one_by_one.add(each)
+    assert (one_by_one.recruits, one_by_one.waves) == (together.recruits, together.waves)
+    assert one_by_one.chains() == together.chains()
+
+
 @given(forests(), st.integers(1, 40))
 def test_nobody_stands_on_another_and_recruiters_stand_among_their_recruits(recruiters, most) -> None:
     forest = _forest(recruiters)
     root = forest.chains()[0]
-    people = forest.shown(root.root, most)
+    people = shown_people(forest, root.root, most)
     assert len(people) == min(most, root.people)
     places = {each.person.person: each for each in people}
     for column in {each.wave for each in people}:
@@ -65,7 +75,7 @@ def test_nobody_stands_on_another_and_recruiters_stand_among_their_recruits(recr
 def test_a_chain_of_ten_thousand_waves_can_be_drawn() -> None:
     forest = _forest([None, *range(9_999)])
     assert forest.chains()[0].waves == 9_999
-    assert len(forest.shown("p0", 10_000)) == 10_000
+    assert len(shown_people(forest, "p0", 10_000)) == 10_000
 
 
 @pytest.mark.usefixtures("one_database")

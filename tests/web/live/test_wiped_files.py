@@ -104,7 +104,7 @@ def test_while_somebody_reads_it_is_said_and_done_later(log_is_removed, secrets)
     reading, ends = threading.Event(), threading.Event()
 
     def read() -> None:
-        from peerfront.web.live.operations.verification import one_moment
+        from peerfront.web.live.records.database import one_moment
         from peerfront.web.live.records.models import Event
 
         with one_moment():

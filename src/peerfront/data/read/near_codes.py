@@ -107,6 +107,9 @@ def near_names(wanted: Iterable[str], among: Iterable[str]) -> dict[str, list[st
 def _near(
     wanted: Iterable[str], among: Iterable[str], sorts: Sequence[_Sort], typed: Callable[[str], str] | None
 ) -> dict[str, list[str]]:
+    sought = [code for code in dict.fromkeys(wanted) if code and len(code) <= _LONGEST]
+    if not sought:
+        return {}  # as in most files; to fold all known codes takes long
     known = [code for code in dict.fromkeys(among) if code and len(code) <= _LONGEST]
     forms: list[dict[str, list[str]]] = [defaultdict(list) for _ in sorts]
     typos: dict[str, list[str]] = defaultdict(list)
@@ -116,9 +119,7 @@ def _near(
         for form in _one_less(typed(code)) if typed is not None else ():
             typos[form].append(code)
     near: dict[str, list[str]] = {}
-    for code in dict.fromkeys(wanted):
-        if not code or len(code) > _LONGEST:
-            continue
+    for code in sought:
         tiers = []
         for (fold, fits), by_form in zip(sorts, forms, strict=True):
             tiers.append([each for each in by_form.get(fold(code), ()) if fold(code) and fits(code, each)])

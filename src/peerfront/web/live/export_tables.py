@@ -193,7 +193,9 @@ def coupon_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
         for code, person, at in models.Redemption.objects.values_list("coupon_id", "person_id", "at").iterator()
     }
     rows = []
-    for each in models.Coupon.objects.order_by("issued_at", "code").iterator(chunk_size=2_000):
+    columns = ("code", "holder_id", "site_id", "issued_at", "first_day", "last_day", "voided_at", "imported")
+    coupons = models.Coupon.objects.order_by("issued_at", "code").values_list(*columns, named=True)
+    for each in coupons.iterator(chunk_size=2_000):
         used_by, used_on = used.get(each.code, ("", ""))
         rows.append(
             {

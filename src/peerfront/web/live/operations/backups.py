@@ -54,11 +54,11 @@ from peerfront.web.live.operations.opening import migrate, unapplied_migrations
 from peerfront.web.live.operations.registers import registers, state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
-from peerfront.web.live.operations.verification import compare, one_moment
+from peerfront.web.live.operations.verification import compare
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import readable
-from peerfront.web.live.records.database import columns_of, insertion
-from peerfront.web.live.records.recording import event_columns, last_event
+from peerfront.web.live.records.database import columns_of, insertion, one_moment
+from peerfront.web.live.records.recording import event_row, last_event
 from peerfront.web.live.rules.actions import Action, roles_from, roles_text
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.deciding import Answer, Refused
@@ -350,7 +350,7 @@ def load(links: Iterable[Link]) -> State:
     with transaction.atomic():
         if models.Event.objects.exists():
             raise SettingError("live_database.not_empty")
-        insertion(models.Event, map(event_columns, chain)).write()
+        insertion(models.Event, map(event_row, chain)).write()
         for kind, model in models.FOLLOWING.items():
             insertion(model, map(columns_of, cast("Iterable[Any]", state.table(kind).values()))).write()
     return state

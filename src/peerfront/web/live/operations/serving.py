@@ -146,11 +146,12 @@ def serve(
     here = f"http://127.0.0.1:{server.port}" if host in _THIS_COMPUTER else serving.address(server.port)
     for line in _opening_lines(folder, here, host):
         tell(line)
-    from peerfront.web.live.planning.planning_jobs import (
-        start_nights,  # slow to load, and not needed by the checks above
-    )
+    # Slow to load, and not needed by the checks above.
+    from peerfront.web.live.planning.planning_jobs import start_nights
+    from peerfront.web.live.records.recruitment import read_ahead
 
     stop_nights = start_nights()
+    read_ahead()
     with stopped_by_signals(server.stop), heads_kept(folder):
         _log.info("started")
         if browser:

@@ -3,12 +3,8 @@
 import hmac
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
-
-from django.db import connection, transaction
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
@@ -16,7 +12,7 @@ from peerfront.web.live.folder import FOLDER, Keys, LiveFolder
 from peerfront.web.live.operations.registers import compare_registers, registers
 from peerfront.web.live.operations.signed_heads import SignedHeads, signed_heads
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import link_of, table
+from peerfront.web.live.records.database import link_of, one_moment, table
 from peerfront.web.live.records.recording import event_columns, signature
 from peerfront.web.live.rules.chain import FIRST, Link, checked
 from peerfront.web.live.rules.effects import Contradiction, State, rebuild
@@ -110,28 +106,6 @@ def _other_key(heads: SignedHeads, hashes: Sequence[str], folder: LiveFolder, na
     if any(digest in kept for digest in hashes):
         return note("live_records.keys_changed", names=names)
     return note("live_records.other_study_or_keys", names=names)
-
-
-@contextmanager
-def one_moment() -> Iterator[None]:
-    """Read a snapshot of one moment while others write."""
-    if connection.in_atomic_block:
-        yield
-        return
-    # Our SQLite transactions begin with the writers' lock, which a reader does not need.
-    mode = getattr(connection, "transaction_mode", None)
-    if connection.vendor == "sqlite":
-        connection.ensure_connection()
-        cast(Any, connection).transaction_mode = None
-    try:
-        with transaction.atomic():
-            if connection.vendor == "postgresql":
-                with connection.cursor() as cursor:
-                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            yield
-    finally:
-        if connection.vendor == "sqlite":
-            cast(Any, connection).transaction_mode = mode
 
 
 def _links() -> tuple[list[Link], list[Message]]:

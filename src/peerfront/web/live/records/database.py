@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db import models as django_models
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
@@ -41,18 +42,18 @@ def _columns(kind: type[records.Row]) -> dict[str, str]:
 
 
 _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
+_READERS = {kind: [(name, read) for (own, name), read in _READ.items() if own is kind] for kind in models.FOLLOWING}
 
 
 def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = False) -> R:
     """Convert a database line to a row of the rules; `if_possible` keeps unreadable values as they are stored."""
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
-    for name in values:
-        if read := _READ.get((kind, name)):
-            try:
-                values[name] = read(values[name])
-            except (ValueError, TypeError, DataFileError):
-                if not if_possible:
-                    raise
+    for name, read in _READERS[kind]:
+        try:
+            values[name] = read(values[name])
+        except (ValueError, TypeError, DataFileError):
+            if not if_possible:
+                raise
     return cast(R, cast(Any, kind)(**values))
 
 
@@ -145,6 +146,28 @@ def one_at_a_time(lock: int) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Read a snapshot of one moment while others write."""
+    if connection.in_atomic_block:
+        yield
+        return
+    # Our SQLite transactions begin with the writers' lock, which a reader does not need.
+    mode = getattr(connection, "transaction_mode", None)
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        cast(Any, connection).transaction_mode = None
+    try:
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+    finally:
+        if connection.vendor == "sqlite":
+            cast(Any, connection).transaction_mode = mode
 
 
 def link_of(stored: models.Event) -> Link:

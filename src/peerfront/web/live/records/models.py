@@ -71,9 +71,23 @@ class Person(models.Model):
 
     class Meta:
         ordering: ClassVar = ["person"]
+        indexes: ClassVar = [
+            models.Index(fields=["-enrolled_at", "person"], name="people_newest"),
+            models.Index(fields=["site", "-enrolled_at", "person"], name="people_of_site"),
+            # The groups of the list of people, which are small in a large study.
+            models.Index(
+                fields=["site"], name="people_no_coupons", condition=models.Q(coupons=0, withdrawn_at__isnull=True)
+            ),
+            models.Index(fields=["site"], name="people_unanswered", condition=models.Q(answers__isnull=True)),
+            models.Index(fields=["site"], name="people_withdrawn", condition=models.Q(withdrawn_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return self.person
+
+
+HANDED_OUT = models.Q(holder__isnull=False)
+"""Selects coupons that were handed out; the others are codes of seeds. Indexes have this very condition."""
 
 
 class Coupon(models.Model):
@@ -89,6 +103,16 @@ class Coupon(models.Model):
 
     class Meta:
         ordering: ClassVar = ["code"]
+        indexes: ClassVar = [
+            models.Index(fields=["-issued_at", "code"], name="coupons_newest", condition=HANDED_OUT),
+            models.Index(fields=["site", "-issued_at", "code"], name="coupons_of_site", condition=HANDED_OUT),
+            models.Index(
+                fields=["last_day", "first_day", "site", "code"],
+                name="coupons_by_day",
+                condition=HANDED_OUT & models.Q(voided_at__isnull=True),
+            ),
+            models.Index(fields=["site"], name="coupons_void", condition=models.Q(voided_at__isnull=False)),
+        ]
 
 
 class Redemption(models.Model):
@@ -181,6 +205,9 @@ class Refusal(models.Model):
     at = models.DateTimeField(db_index=True)
     site = models.CharField(max_length=NAME, null=True)
 
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["code"], name="refusals_of_code")]
+
 
 FOLLOWING: dict[type[records.Row], type[models.Model]] = {
     records.StudyRow: Study,
@@ -221,6 +248,10 @@ class Event(models.Model):
     class Meta:
         ordering: ClassVar = ["number"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["request_key", "part"], name="one_answer")]
+        indexes: ClassVar = [
+            models.Index(fields=["kind", "number"], name="events_of_kind"),
+            models.Index(fields=["kind", "at"], name="events_of_kind_by_time"),
+        ]
 
 
 class Member(models.Model):

@@ -303,7 +303,7 @@ def _decided(request: Request, now: datetime | None, draw_code: Callable[[str], 
         pending.add(effects(pending, event))
     notes = isinstance(answered, Refused) or isinstance(request.wish, TIMELESS)
     kept = {} if notes else clock.to_keep(stored)
-    return _Decision(after, answered, insertion(models.Event, map(event_columns, links)), pending.writes(), kept)
+    return _Decision(after, answered, insertion(models.Event, map(event_row, links)), pending.writes(), kept)
 
 
 def _decided_before(request: Request, now: datetime | None, draw_code: Callable[[str], str]) -> _Decision | None:
@@ -329,8 +329,13 @@ def last_event() -> tuple[int, str]:
     return models.Event.objects.order_by("-number").values_list("number", "hash").first() or (0, FIRST)
 
 
+def event_row(link: Link) -> dict[str, Any]:
+    """Return a link of the chain as a row of the table of events."""
+    return event_columns(link) | {"data": _text(link), "signature": signature(link.number, link.hash, settings.KEYS)}
+
+
 def event_columns(link: Link) -> dict[str, Any]:
-    """Return the columns of a link of the chain in the table of events."""
+    """Return the columns that serve searches in the table of events: all but the event itself."""
     data, stamp = link.data, link.data["stamp"]
     return {
         "number": link.number,
@@ -342,8 +347,6 @@ def event_columns(link: Link) -> dict[str, Any]:
         "actor": stamp["actor"],
         "site": stamp["site"],
         "at": datetime.fromisoformat(stamp["server_time"]),
-        "data": _text(link),
-        "signature": signature(link.number, link.hash, settings.KEYS),
     }
 
 

@@ -52,7 +52,12 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 def kind_of(fact: Fact) -> str:
     """Return the name under which a fact is stored."""
-    return _NAMES[type(fact)]
+    return kind_name(type(fact))
+
+
+def kind_name(kind: type[Fact]) -> str:
+    """Return the name under which facts of a class are stored."""
+    return _NAMES[kind]
 
 
 def event_data(event: Event) -> dict[str, Any]:
@@ -73,9 +78,9 @@ def event_from(data: Mapping[str, Any]) -> Event:
     if kind is None:
         raise DataFileError("live_events.no_such_kind", kind=_cut(data["kind"]))
     return Event(
-        cast(Stamp, _read(data["stamp"], _form(Stamp), "stamp")),
-        cast(int, _read(data["part"], _form(int), "part")),
-        cast(Fact, _read(data["fact"], _form(kind), "fact")),
+        cast(Stamp, _value(data["stamp"], Stamp, "stamp")),
+        cast(int, _value(data["part"], int, "part")),
+        cast(Fact, _value(data["fact"], kind, "fact")),
     )
 
 
@@ -108,7 +113,7 @@ def digest_data(value: Any) -> Any:
 
 def value_from(data: Any, kind: type[T]) -> T:
     """Read a value of one of our dataclasses from plain data; refuse data that none gives."""
-    return cast(T, _read(data, _form(cast(Any, kind)), kind.__name__))
+    return cast(T, _value(data, kind, kind.__name__))
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,69 @@ def _form(kind: Any) -> _Form:
         later = frozenset(each.name for each in own if each.metadata.get("later"))
         return _Form(kind, fields={each.name: _form(hints[each.name]) for each in own}, later=later)
     return _Form(kind)
+
+
+class _Misfit(Exception):
+    """Data do not fit their form."""
+
+
+def _value(data: Any, kind: Any, place: str) -> Any:
+    """Read a value from plain data by the quick reader; by `_read`, which says what is wrong, if they do not fit."""
+    try:
+        return _quick_reader(kind)(data)
+    except (_Misfit, ValueError):
+        return _read(data, _form(kind), place)
+
+
+@cache
+def _quick_reader(kind: Any) -> Callable[[Any], Any]:
+    """The reader of a type: what `_read` does, put together once, because a chain has many events."""
+    return _quick(_form(kind))
+
+
+def _quick(form: _Form) -> Callable[[Any], Any]:
+    read = _quick_required(form)
+    return (lambda data: None if data is None else read(data)) if form.optional else read
+
+
+def _quick_required(form: _Form) -> Callable[[Any], Any]:
+    kind = form.kind
+    if form.fields is not None:
+        names, later = form.fields.keys(), form.later
+        readers = {name: _quick(each) for name, each in form.fields.items()}
+
+        def read_fields(data: Any) -> Any:
+            if type(data) is not dict or (data.keys() != names and data.keys() | later != names):
+                raise _Misfit
+            return kind(**{name: readers[name](value) for name, value in data.items()})
+
+        return read_fields
+    if kind is tuple:
+        items = [_quick(each) for each in form.items]
+
+        def read_items(data: Any) -> Any:
+            if type(data) is not list or not (form.any_length or len(data) == len(items)):
+                raise _Misfit
+            return tuple([(items[0] if form.any_length else items[n])(each) for n, each in enumerate(data)])
+
+        return read_items
+    members = {each.value: each for each in kind} if issubclass(kind, Enum) else {}
+
+    def read_plain(data: Any) -> Any:
+        if type(data) is kind:
+            return data
+        if kind is float and type(data) is int:
+            return float(data)
+        if type(data) is str:
+            if data in members:
+                return members[data]
+            if issubclass(kind, date):
+                value = kind.fromisoformat(data)
+                if kind is not datetime or value.tzinfo is not None:
+                    return value
+        raise _Misfit
+
+    return read_plain
 
 
 def _read(data: Any, form: _Form, place: str) -> Any:

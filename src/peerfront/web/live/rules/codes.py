@@ -62,6 +62,8 @@ def plain_characters(typed: str) -> str:
     """Remove blanks, hyphens and invisible marks, and replace look-alikes; other characters stay."""
     if len(typed) > _LONGEST_TYPED:
         return "?" * LENGTH
+    if typed.isascii() and typed.isalnum():  # as stored: the rest would change nothing
+        return typed.upper().translate(_LOOK_ALIKES)
     kept = []
     for character in unicodedata.normalize("NFKC", typed):  # full-width letters and digits become ordinary ones
         kind = unicodedata.category(character)

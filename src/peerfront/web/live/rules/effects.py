@@ -242,20 +242,21 @@ class State(Records):
         if event.part != len(before) + 1:
             raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
         change = effects(self, event)
-        for row in change.new:
-            if row.key in self._tables.get(type(row), ()):
-                raise Contradiction(f"There is {type(row).__name__} {row.key} already.")
-        for row in change.changed:
-            if row.key not in self._tables.get(type(row), ()):
-                raise Contradiction(f"There is no {type(row).__name__} {row.key} to change.")
-        keys = [(type(row), row.key) for row in (*change.new, *change.changed)]
-        if len(keys) != len(set(keys)):
+        new = [(type(row), row.key, row) for row in change.new]
+        changed = [(type(row), row.key, row) for row in change.changed]
+        for kind, key, _ in new:
+            if key in self._tables.get(kind, ()):
+                raise Contradiction(f"There is {kind.__name__} {key} already.")
+        for kind, key, _ in changed:
+            if key not in self._tables.get(kind, ()):
+                raise Contradiction(f"There is no {kind.__name__} {key} to change.")
+        if len(new) + len(changed) != len({(kind, key) for kind, key, _ in (*new, *changed)}):
             raise Contradiction("An event makes or changes a row twice.")
-        for row in (*change.new, *change.changed):
-            self._tables.setdefault(type(row), {})[row.key] = row
-        for row in change.new:
+        for kind, key, row in (*new, *changed):
+            self._tables.setdefault(kind, {})[key] = row
+        for kind, key, row in new:
             for name in row.GROUPS:
-                self._groups.setdefault((type(row), name, getattr(row, name)), []).append(row.key)
+                self._groups.setdefault((kind, name, getattr(row, name)), []).append(key)
         self._requests.setdefault(event.stamp.request_key, []).append(event)
 
     def copy(self) -> "State":

@@ -35,7 +35,8 @@ class Row(Frozen):
 
     @property
     def key(self) -> Key:
-        return tuple(str(value) if isinstance(value := getattr(self, name), str) else value for name in self.KEY)
+        values = [getattr(self, name) for name in self.KEY]
+        return tuple([str(value) if isinstance(value, StrEnum) else value for value in values])
 
 
 class StudyRow(Row, key=()):

@@ -11,7 +11,9 @@ from enum import Enum
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -181,18 +183,21 @@ class FilterForm(forms.Form):
         if (day := entries.get("day")) and 1900 <= day.year < 9000:  # other days may lie outside the calendar in UTC
             begins = timezone.make_aware(datetime.combine(day, time.min))
             rows = rows.filter(at__gte=begins, at__lt=begins + timedelta(days=1))
-        if person := entries.get("person"):
-            rows = rows.filter(data__contains=json.dumps(person.strip(), ensure_ascii=False))
-        if code := entries.get("code"):
-            exact_code = read_code(code) or foreign_code(code) or code
-            rows = rows.filter(data__contains=json.dumps(exact_code, ensure_ascii=False))
+        code = entries.get("code", "")
+        texts = [entries.get("person", "").strip(), code and (read_code(code) or foreign_code(code) or code)]
+        for text in filter(None, texts):
+            rows = rows.filter(GreaterThan(StrIndex("data", Value(json.dumps(text, ensure_ascii=False))), 0))
         return rows
 
 
 def audit(request: HttpRequest) -> HttpResponse:
     """Everything that happened, with filters."""
     form = FilterForm(request.GET)
-    page = list_page(request, form.matching_events())
+    found = form.matching_events()
+    # Where texts are searched, they are searched once, and not again to count the events.
+    searched = any(request.GET.get(name) for name in ("person", "code"))
+    rows = list(found.values_list("pk", flat=True)) if searched else found
+    page = list_page(request, rows, shown=models.Event.objects.all())
     sites = dict(models.Site.objects.values_list("site", "name"))
     context = {
         "form": form,

@@ -1,20 +1,22 @@
 """The states of a coupon on a day, and the board: every coupon that was handed out, by state, site and code."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import Any, cast
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from peerfront.web.live.records.models import Coupon
+from peerfront.web.live.records.models import HANDED_OUT, Coupon
+from peerfront.web.live.records.recruitment import recruitment_now
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.records import CouponRow
+from peerfront.web.live.rules.records import CouponRow, StudyRow
 from peerfront.web.live.screens.page_frame import like_code, list_filters, list_page, study_or_404, today_of
 
 SOON = timedelta(days=7)
@@ -90,13 +92,21 @@ def board(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     today = today_of(study)
     context = list_filters(request, Action.SEE_BOARD, "state", STATES)
-    handed_out = Coupon.objects.exclude(holder=None)
-    handed_out = handed_out if context["site"] is None else handed_out.filter(site=context["site"])
-    counts = counts_by_state(handed_out, today)
-    coupons = handed_out.filter(in_state(context["state"], today)) if context["state"] else handed_out
+    coupons = Coupon.objects.filter(HANDED_OUT)
+    coupons = coupons if context["site"] is None else coupons.filter(site=context["site"])
+    by_site = counts_by_state(study, today)
+    counts = by_site.get(context["site"], dict.fromkeys(map(str, STATES), 0))
+    number = counts[context["state"]] if context["state"] else sum(counts[state] for state in CouponState)
+    if context["state"]:
+        coupons = coupons.filter(in_state(context["state"], today))
     if search := context["search"]:
         coupons = coupons.filter(Q(holder_id=search) | like_code(search))
-    page = list_page(request, coupons.select_related("redemption", "site").order_by("-issued_at", "code"))
+    page = list_page(
+        request,
+        coupons.order_by("-issued_at", "code"),
+        shown=Coupon.objects.select_related("redemption", "site"),
+        count=None if search else number,
+    )
     context |= {
         "cards": [(state, *STATES[state], counts[state], state == context["state"]) for state in STATES],
         "issued": study.settings.budget - study.kept,
@@ -108,9 +118,32 @@ def board(request: HttpRequest) -> HttpResponse:
     return render(request, "screens/board.html", context)
 
 
-def counts_by_state(coupons: QuerySet[Coupon], today: date) -> dict[str, int]:
-    """How many coupons are in each state, in one query."""
-    return coupons.aggregate(**{state: Count("pk", filter=in_state(state, today)) for state in map(str, STATES)})
+def counts_by_state(study: StudyRow, today: date) -> dict[str | None, dict[str, int]]:
+    """How many of the coupons that were handed out are in each state, by site and (None) at all sites.
+
+    Most coupons of a large study are used or have expired. Those are not looked at one by one: how many are used or
+    void is kept, and what has no other state has expired.
+    """
+    states = {
+        state: Count("pk", filter=in_state(state, today))
+        for state in (str(CouponState.VALID), EXPIRING, str(CouponState.NOT_YET))
+    }
+    counts: dict[str | None, dict[str, int]] = {}
+    with recruitment_now(study) as recruitment:
+        present = Coupon.objects.filter(HANDED_OUT, voided_at=None, redemption=None, last_day__gte=today)
+        days = (
+            present.order_by().values("last_day", "first_day", "site").annotate(**states)
+        )  # as they stand in an index
+        for row in cast(Iterable[dict[str, Any]], days):
+            for site in (None, row["site"]):
+                own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))
+                for state in states:
+                    own[state] += row[state]
+        for site, kept in recruitment.counts.items():
+            own = counts.setdefault(site, dict.fromkeys(map(str, STATES), 0))
+            own[CouponState.USED], own[CouponState.VOID] = kept.used.total(), kept.void.total()
+            own[CouponState.EXPIRED] = kept.unused.total() - own[CouponState.VALID] - own[CouponState.NOT_YET]
+    return counts
 
 
 def shown_coupon(stored: Coupon, today: date, sites: Container[str]) -> ShownCoupon:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -17,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords, link_of
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.chain import KINDS
+from peerfront.web.live.rules.chain import kind_name
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import (
     CouponExtended,
@@ -71,12 +72,33 @@ class Moment:
 
 
 def events_about(coupon: CouponRow) -> list[Event]:
-    """What was recorded about a coupon, the newest of very many, in time order."""
+    """What was recorded about a coupon, the newest of very many, in time order.
+
+    Texts of events are searched only where nothing else says at what time, or by which request, they were recorded.
+    """
+    used = models.Redemption.objects.filter(pk=coupon.code).select_related("person").first()
+    times = {coupon.issued_at, *models.Payment.objects.filter(coupon=coupon.code).values_list("at", flat=True)}
+    times |= {at for at in (coupon.voided_at, None if used is None else used.at) if at is not None}
+    scanned = Q(kind=kind_name(CouponScanned), at__gte=coupon.issued_at)
+    if used is not None:
+        scanned &= Q(at__lte=used.at)
+    refused = models.Refusal.objects.filter(code=coupon.code).order_by("-at")[:_MOST_SHOWN]
+    where = [
+        Q(at__in=times),
+        scanned,
+        Q(kind=kind_name(CouponExtended)),
+        Q(request_key__in=[each.request_key for each in refused]),
+    ]
+    if coupon.imported or (used is not None and used.person.imported):
+        where.append(Q(kind=kind_name(PersonImported)))
     written = json.dumps(coupon.code, ensure_ascii=False)
-    stored = models.Event.objects.filter(
-        kind__in=[kind for kind, fact in KINDS.items() if fact in _KINDS], data__contains=written
-    ).order_by("-number")
-    return [link_of(each).event for each in reversed(stored[:_MOST_SHOWN])]
+    about = {
+        each.number: each
+        for condition in where
+        for each in models.Event.objects.filter(condition, data__contains=written).order_by("-number")[:_MOST_SHOWN]
+    }
+    newest = sorted(about, reverse=True)[:_MOST_SHOWN]
+    return [event for number in reversed(newest) if isinstance((event := link_of(about[number]).event).fact, _KINDS)]
 
 
 def life_of(

@@ -128,8 +128,8 @@ def _at(rows: QuerySet[M], site: str | None) -> QuerySet[M]:
 
 def _at_the_counter(study: StudyRow, site: str | None, came: datetime) -> Iterator[Here]:
     """Who came today and was not enrolled or got no coupons, and whoever's answers are missing."""
-    scanned = _at(Event.objects.filter(kind="coupon_scanned", at__gte=came), site).order_by("-number")[:MOST_LISTED]
-    facts = [(link_of(event).event.fact, event.at) for event in reversed(scanned)]
+    scanned = _at(Event.objects.filter(kind="coupon_scanned", at__gte=came), site).order_by("-at", "-number")
+    facts = [(link_of(event).event.fact, event.at) for event in reversed(scanned[:MOST_LISTED])]
     shown = {fact.code: at for fact, at in facts if isinstance(fact, CouponScanned)}
     used = set(Redemption.objects.filter(coupon__in=shown).values_list("coupon_id", flat=True))
     for code, at in shown.items():

@@ -5,7 +5,7 @@ which may be what went wrong.
 """
 
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from datetime import date, datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -69,9 +69,29 @@ PER_PAGE = 50
 LONGEST_SEARCH = 60
 
 
-def list_page(request: HttpRequest, rows: QuerySet[Any]) -> Page[Any]:
-    """The page of a list that the address names; the last one if there are fewer."""
-    return Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+def list_page(
+    request: HttpRequest,
+    rows: QuerySet[Any] | Sequence[Any],
+    *,
+    shown: QuerySet[Any] | None = None,
+    count: int | None = None,
+) -> Page[Any]:
+    """The page of a list that the address names; the last one if there are fewer.
+
+    With `shown`, only the keys of `rows` are sorted and cut, and the rows of the page are read by it: joins and counts
+    are then made for this page alone. `count` is the number of rows, where it is known already.
+    """
+    pages = Paginator(
+        rows.values_list("pk", flat=True) if isinstance(rows, QuerySet) and shown is not None else rows, PER_PAGE
+    )
+    if count is not None:
+        pages.count = count  # a cached property
+    page = pages.get_page(request.GET.get("page"))
+    if shown is not None:
+        keys = list(page.object_list)
+        by_key = shown.in_bulk(keys)
+        page.object_list = [by_key[key] for key in keys if key in by_key]
+    return page
 
 
 def list_filters(request: HttpRequest, action: Action, name: str, states: Container[str]) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Exists, F, OuterRef, QuerySet, Value
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,7 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.records.database import DatabaseRecords
-from peerfront.web.live.records.models import Payment, Redemption
+from peerfront.web.live.records.models import Payment, Person
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.deciding import Accepted, Refused
@@ -32,8 +33,8 @@ from peerfront.web.live.screens.page_frame import list_page, person_in_sight, st
 from peerfront.web.live.screens.page_words import refusal_words
 from peerfront.web.live.screens.staff_requests import AtWork, RequestForm, at_a_site, site_name
 
-_RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "coupon__holder"}
-"""Who is paid, seen from the redemption of a coupon."""
+_RECEIVER = {PaymentKind.INTERVIEW: "person", PaymentKind.RECRUITING: "recruiter"}
+"""Who is paid, seen from the person who came with a coupon."""
 
 
 KINDS: dict[PaymentKind, Promise | str] = {
@@ -109,26 +110,30 @@ class OwedPayments:
     person: str | None = None
 
     def count(self) -> int:
-        return sum(self._unpaid(kind).count() for kind in self._amounts)
+        return len(self.rows)
 
     def total(self) -> int:
-        return sum(amount * self._unpaid(kind).count() for kind, amount in self._amounts.items())
+        return sum(self._amounts[kind] for *_, kind in self.rows)
 
     def newest(self, number: int) -> list[Due]:
         """The last few, newest first."""
-        return [self.due(*row) for row in self.rows()[:number]]
+        return [self.due(*row) for row in self.rows[:number]]
 
-    def rows(self) -> QuerySet[Redemption, tuple[Any, ...]]:
-        """Code, receiver, time and kind of each, newest first."""
+    @cached_property
+    def rows(self) -> list[tuple[str, str, datetime, PaymentKind]]:
+        """Code, receiver, time and kind of each, newest first.
+
+        All of them are read: few payments are owed at a time, and to count them takes as long as to read them.
+        """
         rows = [
-            self._unpaid(kind).values_list("coupon_id", F(_RECEIVER[kind]), "at", Value(kind.value))
+            (code, receiver, at, kind)
             for kind in self._amounts
+            for code, receiver, at in self._unpaid(kind).values_list("code", _RECEIVER[kind], "enrolled_at")
         ]
-        empty = Redemption.objects.none().values_list()
-        return (rows[0].union(*rows[1:], all=True) if rows else empty).order_by("-at")
+        return sorted(rows, key=lambda row: row[2], reverse=True)
 
-    def due(self, code: str, receiver: str, at: datetime, kind: str) -> Due:
-        return Due(code, PaymentKind(kind), receiver, self._amounts[PaymentKind(kind)], at)
+    def due(self, code: str, receiver: str, at: datetime, kind: PaymentKind) -> Due:
+        return Due(code, kind, receiver, self._amounts[kind], at)
 
     @property
     def _amounts(self) -> dict[PaymentKind, int]:
@@ -139,15 +144,16 @@ class OwedPayments:
         }
         return {kind: amount for kind, amount in amounts.items() if amount}
 
-    def _unpaid(self, kind: PaymentKind) -> QuerySet[Redemption]:
-        receiver = _RECEIVER[kind]
-        paid = Payment.objects.filter(coupon=OuterRef("coupon"), kind=kind.value)
-        wanted: dict[str, Any] = {f"{receiver}__isnull": False}
+    def _unpaid(self, kind: PaymentKind) -> QuerySet[Person]:
+        """People for whom, or for recruiting whom, nobody was paid. Their recruiter had the code they came with."""
+        paid = Payment.objects.filter(coupon=OuterRef("code"), kind=kind.value)
+        people = Person.objects.filter(~Exists(paid), answers__isnull=False).order_by()
+        is_recruiting = kind is PaymentKind.RECRUITING
+        if is_recruiting:
+            people = people.filter(recruiter__isnull=False)
         if self.site is not None:
-            wanted[f"{receiver}__site"] = self.site
-        if self.person is not None:
-            wanted[receiver] = self.person
-        return Redemption.objects.filter(~Exists(paid), person__answers__isnull=False, **wanted)
+            people = people.filter(**{"recruiter__site" if is_recruiting else "site": self.site})
+        return people if self.person is None else people.filter(**{_RECEIVER[kind]: self.person})
 
 
 def bill_of(study: StudyRow, person: str) -> Bill:
@@ -229,7 +235,7 @@ def _page(
     """The page with what is owed to whom was typed or came with the coupon; and to the others of this site."""
     site = cast(AtWork, request).work_site
     owed = OwedPayments(study.settings, site)
-    page = list_page(request, owed.rows())
+    page = list_page(request, owed.rows)
     page.object_list = [owed.due(*row) for row in page.object_list]
     context = {"look_up": LookUpForm(), "page": page, "site_name": site_name(site or "")}
     coupon = find_coupon(DatabaseRecords(), study, typed) if typed else None

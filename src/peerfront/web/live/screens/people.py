@@ -43,9 +43,10 @@ def people(request: HttpRequest) -> HttpResponse:
     listed = filtered(of_site, show, study)
     if search := context["search"]:
         listed = listed.filter(Q(person__icontains=search) | like_code(search))
-    listed = listed.select_related("site", "recruiter").annotate(n_recruits=Count("recruits"), waits=_waits(study))
+    shown = Person.objects.select_related("site", "recruiter")
+    shown = shown.annotate(n_recruits=Count("recruits"), waits=_waits(study))
     context |= {
-        "page": list_page(request, listed.order_by("-enrolled_at", "person")),
+        "page": list_page(request, listed.order_by("-enrolled_at", "person"), shown=shown),
         "everybody": of_site.count(),
         "cards": [(each, SHOWN[each], filtered(of_site, each, study).count(), each == show) for each in SHOWN],
     }
@@ -66,7 +67,7 @@ def filtered(people: QuerySet[Person], shown: str, study: StudyRow) -> QuerySet[
         case "seeds":
             return people.filter(recruiter=None)
         case "withdrawn":
-            return people.exclude(withdrawn_at=None)
+            return people.filter(withdrawn_at__isnull=False)
     return people
 
 

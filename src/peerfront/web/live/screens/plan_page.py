@@ -59,23 +59,32 @@ STATUSES: dict[str, tuple[Promise | str, str]] = {
 
 def past_plans(most: int = 30) -> list[tuple[Plan, Promise | str, str]]:
     """The newest plans with what came of them, and the words and colour of their states."""
-    by_arrival = Decision.objects.filter(decided_by=DecidedBy.ARRIVAL.value)
-    plans = Plan.objects.annotate(
-        people=Count("lines"),
-        coupons=Sum("lines__coupons", default=0),
-        handed_out=_in_round(Decision.objects.all(), Sum("coupons")),
-        to_arrivals=_in_round(by_arrival, Sum("coupons")),
+    plans = list(Plan.objects.order_by("-plan")[:most])
+    by_arrival = Q(decided_by=DecidedBy.ARRIVAL.value)
+    # Each table is counted by itself: joined, the decisions of a round would be added up again for each line of a plan.
+    lines = _counted(
+        PlanLine.objects.filter(plan__in=plans), "plan",
+        people=Count("pk"), coupons=Sum("coupons"), otherwise=Count("pk", filter=~Q(coupons=F("planned"))),
+    )  # fmt: skip
+    rounds = [each.round for each in plans if each.round is not None]
+    decisions = _counted(
+        Decision.objects.filter(round__in=rounds), "round",
+        handed_out=Sum("coupons"), to_arrivals=Sum("coupons", filter=by_arrival, default=0),
+    )  # fmt: skip
+    overrides = _counted(Override.objects.filter(round__in=rounds), "round", number=Count("pk"))
+    for plan in plans:
+        own = lines.get(plan.plan, {"people": 0, "coupons": 0, "otherwise": 0})
+        own |= decisions.get(plan.round, {"handed_out": 0, "to_arrivals": 0})
         # People for whom somebody decided on another number, before or after approval.
-        otherwise=Count("lines", filter=~Q(lines__coupons=F("lines__planned")))
-        + _in_round(Override.objects.all(), Count("pk")),
-    )
-    return [(plan, *STATUSES[plan.status]) for plan in plans.order_by("-plan")[:most]]
+        own["otherwise"] += overrides.get(plan.round, {"number": 0})["number"]
+        vars(plan).update(own)
+    return [(plan, *STATUSES[plan.status]) for plan in plans]
 
 
-def _in_round(rows: QuerySet[Any], number: Sum | Count) -> Coalesce:
-    """A number of the rows of a plan's round; 0 before it has one."""
-    own = rows.filter(round=OuterRef("round")).order_by().values("round").annotate(number=number).values("number")
-    return Coalesce(Subquery(own), 0)
+def _counted(rows: QuerySet[Any], by: str, **numbers: Sum | Count) -> dict[int | None, dict[str, int]]:
+    """Numbers of rows with each value of a field."""
+    counted = rows.order_by().values(by).annotate(**{f"n_{name}": number for name, number in numbers.items()})
+    return {row[by]: {name: row[f"n_{name}"] for name in numbers} for row in counted}
 
 
 MOST_FLIPS = 4

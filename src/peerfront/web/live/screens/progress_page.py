@@ -2,13 +2,12 @@
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from django.core.cache import cache
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -17,12 +16,12 @@ from peerfront.foundation.own_files import own_bytes
 from peerfront.web.live.planning.kept_models import KeptModel
 from peerfront.web.live.planning.planning_inputs import numbers_of
 from peerfront.web.live.records.database import DatabaseRecords, open_after
-from peerfront.web.live.records.models import Coupon, Person, Plan, Site
+from peerfront.web.live.records.models import HANDED_OUT, Coupon, Plan, Site
+from peerfront.web.live.records.recruitment import Counts, recruitment_now
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import PlanRow, PlanStatus, StudyRow
-from peerfront.web.live.screens.coupon_board import CouponState, counts_by_state
-from peerfront.web.live.screens.page_frame import day_of, site_filter, sites_in_sight, study_or_404, today_of
-from peerfront.web.live.screens.tree_page import Forest, Recruited
+from peerfront.web.live.screens.coupon_board import STATES, CouponState, counts_by_state
+from peerfront.web.live.screens.page_frame import site_filter, sites_in_sight, study_or_404, today_of
 from peerfront.words.charts import Chart, Kind, Point, Series, drawn
 from peerfront.words.language import say
 from peerfront.words.study_charts import people_chart
@@ -31,7 +30,6 @@ FEWEST_COUPONS = 5
 """With fewer coupons no share is shown: it would mean nothing."""
 LONGEST_SHOWN = 60
 """Days since issue that are shown."""
-_LARGE, _LARGE_KEPT = 20_000, 60  # from this number of coupons on, numbers may be this many seconds old
 
 
 @dataclass(frozen=True)
@@ -93,65 +91,62 @@ class Standing:
 
 def standings(study: StudyRow, today: date) -> dict[str | None, Standing]:
     """How far the study is, by None, and each of its sites, by their short names."""
-    columns = ("person", "recruiter_id", "site_id", "enrolled_at")
-    forest = Forest(Recruited(*row) for row in Person.objects.values_list(*columns).iterator(chunk_size=2_000))
-    handed_out = Coupon.objects.exclude(holder=None)
-    dated = handed_out.values_list("site_id", "issued_at", "redemption__at", "voided_at", "last_day")
-    coupons = [_coupon(study, today, *row) for row in dated.iterator(chunk_size=2_000)]
     names: dict[str | None, str] = {None: ""}
     names.update((each.site, each.name) for each in Site.objects.all())
     last = study.settings.active_after_days + study.settings.valid_days
     by_site: dict[str | None, Standing] = {}
-    for site, name in names.items():
-        people = [each for each in forest.people.values() if site in (None, each.site)]
-        days = [day_of(study, each.enrolled_at) for each in people]
-        own = [each for each in coupons if site in (None, each.site)]
-        here = handed_out if site is None else handed_out.filter(site=site)
-        ended = [each for each in own if each.ended]
-        by_site[site] = Standing(
-            name=name,
-            people=len(people),
-            seeds=sum(each.recruiter is None for each in people),
-            days=so_far(days),
-            weeks=weekly(days, today),
-            waves=tuple(sorted(Counter(forest.waves[each.person] for each in people).items())),
-            coupons=counts_by_state(here, today),
-            open=here.filter(open_after(today), redemption=None).count(),
-            ended=len(ended),
-            ended_used=sum(each.used is not None for each in ended),
-            returns=returns_by_age([(each.age, each.used) for each in own], last),
+    with recruitment_now(study) as recruitment:
+        states = counts_by_state(study, today)
+        present = Coupon.objects.filter(HANDED_OUT, voided_at=None, last_day__gte=today)
+        out, used, still_open = map(
+            _by_site,
+            (present, present.filter(redemption__isnull=False), present.filter(open_after(today), redemption=None)),
         )
+        for site, name in names.items():
+            counts = recruitment.counts.get(site) or Counts()
+            unused = counts.void + Counter({max((today - day).days, 0): n for day, n in counts.unused.items()})
+            by_site[site] = Standing(
+                name=name,
+                people=counts.days.total(),
+                seeds=counts.seeds,
+                days=so_far(counts.days),
+                weeks=weekly(counts.days, today),
+                waves=tuple(sorted(counts.waves.items())),
+                coupons=states.get(site) or dict.fromkeys(map(str, STATES), 0),
+                open=still_open[site],
+                ended=counts.unused.total() + counts.used.total() - out[site],
+                ended_used=counts.used.total() - used[site],
+                returns=returns_by_age(counts.used, unused, last),
+            )
     return by_site
 
 
-class _Coupon(NamedTuple):
-    site: str
-    age: int  # days since it was handed out, until it was made void
-    used: int | None  # the age at which it was used
-    ended: bool  # whether its last day has passed, and it was not made void
+def _by_site(coupons: QuerySet[Coupon]) -> Counter[str | None]:
+    """How many coupons there are by site, and by None at all sites."""
+    numbers: Counter[str | None] = Counter()
+    days = coupons.order_by().values_list("last_day", "first_day", "site")  # as they stand in an index
+    for _, _, site, number in days.annotate(Count("pk")):
+        numbers[site] += number
+        numbers[None] += number
+    return numbers
 
 
-def _coupon(study: StudyRow, today: date, site: str, *dates: Any) -> _Coupon:
-    issued, used, void, last_day = dates
-    begin, end = day_of(study, issued), today if void is None else day_of(study, void)
-    used_at = None if used is None else max((day_of(study, used) - begin).days, 0)
-    return _Coupon(site, max((end - begin).days, 0), used_at, void is None and last_day < today)
-
-
-def so_far(days: Sequence[date]) -> tuple[tuple[date, int], ...]:
+def so_far(days: Mapping[date, int]) -> tuple[tuple[date, int], ...]:
     """The total at the end of each day on which somebody came."""
     total, totals = 0, []
-    for day, number in sorted(Counter(days).items()):
+    for day, number in sorted(days.items()):
         total += number
         totals.append((day, total))
     return tuple(totals)
 
 
-def weekly(days: Sequence[date], today: date) -> tuple[Week, ...]:
+def weekly(days: Mapping[date, int], today: date) -> tuple[Week, ...]:
     """Who came in each week from the first to today's; weeks begin on Monday."""
     if not days:
         return ()
-    counts = Counter(day - timedelta(days=day.weekday()) for day in days)
+    counts: Counter[date] = Counter()
+    for day, number in days.items():
+        counts[day - timedelta(days=day.weekday())] += number
     monday, last = min(counts), max(max(counts), today - timedelta(days=today.weekday()))
     weeks: list[Week] = []
     while monday <= last:
@@ -161,16 +156,15 @@ def weekly(days: Sequence[date], today: date) -> tuple[Week, ...]:
     return tuple(weeks)
 
 
-def returns_by_age(ages: Sequence[tuple[int, int | None]], last: int) -> tuple[ReturnDay, ...]:
+def returns_by_age(used_on: Counter[int], not_used: Counter[int], last: int) -> tuple[ReturnDay, ...]:
     """The share of coupons used by each age in days, up to `last` (Kaplan and Meier's estimate).
 
-    Each coupon is its age, today or when it was made void, and its age when it was used, if it was. A coupon counts for
-    as long as it has been out, so young ones do not make the share smaller.
+    Coupons are counted by their age: the used ones when they were used, the others today or when they were made void.
+    A coupon counts for as long as it has been out, so young ones do not make the share smaller.
     """
-    used_on = Counter(used for _, used in ages if used is not None)
-    gone = Counter(age if used is None else used for age, used in ages)
+    gone = used_on + not_used
     oldest = min(max((*used_on, last)), LONGEST_SHOWN)
-    days, unused, out = [], 1.0, len(ages)
+    days, unused, out = [], 1.0, gone.total()
     for age in range(oldest + 1):
         if out < FEWEST_COUPONS:
             break
@@ -185,7 +179,7 @@ def progress(request: HttpRequest) -> HttpResponse:
     study = study_or_404()
     today = today_of(study)
     site = site_filter(request, Action.SEE_PROGRESS)
-    numbers = _standings(study, today, site)
+    numbers = standings(study, today)
     now = numbers[site]
     plan = None if study.approved_plan is None else DatabaseRecords().plan(study.approved_plan)
     deadline = study.settings.deadline
@@ -263,14 +257,3 @@ def _charts(study: StudyRow, today: date, now: Standing, forecast: Sequence[Poin
         "waves": Chart(say("People by wave"), say("wave (seeds are wave 0)"), say("people"), waves),
         "returns": Chart(say("What one coupon brings"), days, say("share of coupons used"), returns),
     }
-
-
-def _standings(study: StudyRow, today: date, site: str | None) -> dict[str | None, Standing]:
-    """Numbers of what is recorded now; those of a large study, which take seconds, may be a minute old."""
-    key = f"standings-{study.prefix}-{today}"
-    numbers: dict[str | None, Standing] | None = cache.get(key)
-    if numbers is None or site not in numbers:
-        numbers = standings(study, today)
-        if numbers[None].handed_out > _LARGE:
-            cache.set(key, numbers, _LARGE_KEPT)
-    return numbers

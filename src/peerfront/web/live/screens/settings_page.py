@@ -14,16 +14,19 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count
 from django.forms.formsets import BaseFormSet
+from django.forms.utils import flatatt
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from peerfront.web.live.operations.study_files import question_name
 from peerfront.web.live.planning.kept_models import Compared, KeptModel
 from peerfront.web.live.records.database import DatabaseRecords, link_of
-from peerfront.web.live.records.models import Event, Site
+from peerfront.web.live.records.models import Event, Member, Person, Site
 from peerfront.web.live.records.recording import clock_state
 from peerfront.web.live.rules.codes import new_prefix
 from peerfront.web.live.rules.deciding import Accepted, Refused
@@ -60,6 +63,15 @@ def _zones() -> list[str]:
     return sorted(name for name in available_timezones() if "/" in name and not name.startswith("Etc/"))
 
 
+class LongSelect(forms.Select):
+    """A list of some hundred options, written at once: Django's own asks for a template for each."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        options = [(key, mark_safe(" selected") if key == value else "", label) for key, label in self.choices]
+        own, listed = flatatt(self.build_attrs(self.attrs, attrs)), '<option value="{}"{}>{}</option>'
+        return format_html('<select name="{}"{}>{}</select>', name, own, format_html_join("", listed, options))
+
+
 class SettingsForm(RequestForm):
     """All settings but the questions."""
 
@@ -67,7 +79,7 @@ class SettingsForm(RequestForm):
     """The fingerprint of the settings that the page showed, so that no change made meanwhile is undone."""
 
     name = forms.CharField(label=_("Name of the study"), max_length=100, help_text=_("On pages, coupons and reports."))
-    timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."))
+    timezone = forms.ChoiceField(label=_("Time zone"), help_text=_("Days on coupons are days here."), widget=LongSelect)
     target = forms.IntegerField(label=_("People wanted in all"), required=False, min_value=1)
     deadline = forms.DateField(
         label=_("Last day of recruitment"),
@@ -421,7 +433,8 @@ def sites(request: HttpRequest) -> HttpResponse:
             return redirect("sites")
         context |= refusal_words(answered.refusal)
         form.with_new_key()
-    context["places"] = Site.objects.annotate(
-        n_people=Count("person", distinct=True), n_users=Count("member", distinct=True)
+    people, users = (
+        dict(table.objects.order_by().values_list("site").annotate(Count("pk"))) for table in (Person, Member)
     )
+    context["places"] = [(each, people.get(each.site, 0), users.get(each.site, 0)) for each in Site.objects.all()]
     return render(request, "screens/management/sites.html", context)

@@ -1,11 +1,9 @@
 """Who recruited whom: every chain as a small picture, the largest first; one of them with names, and as a list."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from functools import cached_property
-from itertools import islice, zip_longest
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -15,6 +13,7 @@ from django.utils.translation import gettext
 
 from peerfront.foundation.shown import visible
 from peerfront.web.live.records.models import Person
+from peerfront.web.live.records.recruitment import Forest, Recruited, recruitment_now
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.records import StudyRow
 from peerfront.web.live.rules.study_settings import QuestionKind
@@ -26,33 +25,11 @@ MOST_SHOWN = 300
 """People of a chain in one picture; others are seen from a person further on."""
 MOST_LISTED = 100
 """Chains on the page."""
-MOST_DRAWN = 10_000
-"""People in small pictures; smaller chains than those have none."""
+MOST_DRAWN = 3_000
+"""People in small pictures; a chain for which too few of them are left has none."""
 _SITE, _WAVE = "site", "wave"
 _COLOURS = 8
 _LABEL = 14  # characters of a label that fit beside the next column
-
-
-@dataclass(frozen=True)
-class Recruited:
-    """Somebody in a chain."""
-
-    person: str
-    recruiter: str | None
-    site: str
-    enrolled_at: datetime
-    withdrawn: bool = False
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Everybody whom one person recruited, directly or through others."""
-
-    root: str
-    people: int
-    waves: int
-    """Of the deepest person; the root is wave 0."""
-    newest: datetime
 
 
 @dataclass(frozen=True)
@@ -71,61 +48,19 @@ class Placed:
     """How many are not."""
 
 
-class Forest:
-    """All people in sight by recruiter. People whose recruiter is not in sight begin a chain, as seeds do."""
-
-    def __init__(self, people: Iterable[Recruited]) -> None:
-        self.people = {each.person: each for each in people}
-
-    @cached_property
-    def recruits(self) -> dict[str, list[str]]:
-        """Recruits of each person in the order in which they came."""
-        by_recruiter: dict[str, list[str]] = {}
-        for each in sorted(self.people.values(), key=lambda person: (person.enrolled_at, person.person)):
-            if each.recruiter in self.people:
-                by_recruiter.setdefault(str(each.recruiter), []).append(each.person)
-        return by_recruiter
-
-    @cached_property
-    def waves(self) -> dict[str, int]:
-        """Recruitments between the beginning of the chain and each person."""
-        return {person: wave for root in self.roots for person, wave in self.below(root)}
-
-    @property
-    def roots(self) -> list[str]:
-        """Where chains begin."""
-        return [each.person for each in self.people.values() if each.recruiter not in self.people]
-
-    def chains(self) -> list[Chain]:
-        """All chains, the largest first."""
-        chains = []
-        for root in self.roots:
-            below = list(self.below(root))
-            newest = max(self.people[person].enrolled_at for person, _ in below)
-            chains.append(Chain(root, len(below), below[-1][1], newest))
-        return sorted(chains, key=lambda chain: (-chain.people, chain.root))
-
-    def below(self, root: str) -> Iterable[tuple[str, int]]:
-        """Everybody of a chain with their wave, wave by wave."""
-        wave, number = [root], 0
-        while wave:
-            yield from ((person, number) for person in wave)
-            wave = [each for person in wave for each in self.recruits.get(person, ())]
-            number += 1
-
-    def shown(self, root: str, most: int) -> list[Placed]:
-        """The first `most` people of a chain, wave by wave, with their places."""
-        waves = dict(islice(self.below(root), most))
-        recruits = {person: [each for each in self.recruits.get(person, ()) if each in waves] for person in waves}
-        rows = tree_rows(root, recruits)
-        above = {each: rows[person] for person in waves for each in recruits[person]}
-        return [
-            Placed(
-                self.people[person], wave, rows[person], above.get(person), tuple(recruits[person]),
-                len(self.recruits.get(person, ())) - len(recruits[person]),
-            )
-            for person, wave in waves.items()
-        ]  # fmt: skip
+def shown_people(forest: Forest, root: str, most: int) -> list[Placed]:
+    """The first `most` people of a chain, wave by wave, with their places."""
+    waves = dict(islice(forest.below(root), most))
+    recruits = {person: [each for each in forest.recruits.get(person, ()) if each in waves] for person in waves}
+    rows = tree_rows(root, recruits)
+    above = {each: rows[person] for person in waves for each in recruits[person]}
+    return [
+        Placed(
+            forest.people[person], wave, rows[person], above.get(person), tuple(recruits[person]),
+            len(forest.recruits.get(person, ())) - len(recruits[person]),
+        )
+        for person, wave in waves.items()
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -169,13 +104,14 @@ def _label(each: Placed) -> str:
 
 def tree(request: HttpRequest) -> HttpResponse:
     """Show every chain by size; or one of them, from the person of the address on, with names and as a list."""
-    study, forest = study_or_404(), _forest(request)
-    root = request.GET.get("root", "")
-    if root and root not in forest.people:
-        raise Http404
-    context: dict[str, Any] = {"choices": _choices(study)} | (
-        _alone(request, study, forest, root) if root else _together(request, study, forest)
-    )
+    study, root = study_or_404(), request.GET.get("root", "")
+    with recruitment_now(study) as recruitment:
+        forest = recruitment.forests[only_site(request, Action.SEE_PEOPLE)]
+        if root and root not in forest.people:
+            raise Http404
+        context: dict[str, Any] = {"choices": _choices(study)} | (
+            _alone(request, study, forest, root) if root else _together(request, study, forest)
+        )
     if root and "file" in request.GET:
         kept = HttpResponse(as_file(context["picture"]), content_type="image/svg+xml")
         kept["Content-Disposition"] = content_disposition_header(True, f"chain-{root}.svg") or ""
@@ -184,7 +120,7 @@ def tree(request: HttpRequest) -> HttpResponse:
 
 
 def _alone(request: HttpRequest, study: StudyRow, forest: Forest, root: str) -> dict[str, Any]:
-    shown = forest.shown(root, MOST_SHOWN)
+    shown = shown_people(forest, root, MOST_SHOWN)
     colouring = _colouring(request, study, forest, [each.person.person for each in shown])
     above = forest.people[root].recruiter
     return {
@@ -200,29 +136,18 @@ def _alone(request: HttpRequest, study: StudyRow, forest: Forest, root: str) -> 
 
 def _together(request: HttpRequest, study: StudyRow, forest: Forest) -> dict[str, Any]:
     chains = forest.chains()
-    drawn, people = [], 0
+    drawn, left = {}, MOST_DRAWN
     for chain in chains[:MOST_LISTED]:
-        people += chain.people
-        if people <= MOST_DRAWN:
-            drawn.append(forest.shown(chain.root, chain.people))
-    colouring = _colouring(request, study, forest, [each.person.person for chain in drawn for each in chain])
-    pictures = [small_tree(colouring.places(each)) for each in drawn]
+        if chain.people <= left:
+            left -= chain.people
+            drawn[chain.root] = shown_people(forest, chain.root, chain.people)
+    colouring = _colouring(request, study, forest, [each.person.person for own in drawn.values() for each in own])
+    pictures = {root: small_tree(colouring.places(each)) for root, each in drawn.items()}
     return {
-        "chains": list(zip_longest(chains[:MOST_LISTED], pictures, fillvalue="")),
+        "chains": [(replace(chain), pictures.get(chain.root, "")) for chain in chains[:MOST_LISTED]],
         "more_chains": max(len(chains) - MOST_LISTED, 0),
         "colouring": colouring,
     }
-
-
-def _forest(request: HttpRequest) -> Forest:
-    """The people in sight: of one's own site, or of all."""
-    only = only_site(request, Action.SEE_PEOPLE)
-    people = Person.objects.all() if only is None else Person.objects.filter(site=only)
-    columns = ("person", "recruiter_id", "site_id", "enrolled_at", "withdrawn_at")
-    return Forest(
-        Recruited(person, recruiter, site, at, withdrawn is not None)
-        for person, recruiter, site, at, withdrawn in people.values_list(*columns).iterator(chunk_size=2_000)
-    )
 
 
 def _choices(study: StudyRow) -> list[tuple[str, str]]:
