@@ -19,6 +19,7 @@ from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import managers, new_link, user_of_link
+from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning.planning_jobs import tidy_up
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import DatabaseRecords
@@ -288,6 +289,16 @@ def test_settings_are_changed_with_a_reason_and_unchanged_otherwise(manager) -> 
     assert (after.plan_randomise, after.timezone, after.cap) == (0.1, "Europe/Lisbon", before.cap)
     assert (before.at_least_one, after.at_least_one) == (None, True)
     assert "more money" in manager.get("/audit/").content.decode()
+
+
+def test_a_study_that_begins_on_its_page_says_which_keys_it_has() -> None:
+    user = User.objects.create_user("boss", password=PASSWORD)
+    models.Member.objects.create(user=user, roles=Role.MANAGER.value)
+    client = Client()
+    client.force_login(user, backend=BACKEND)
+    assert client.post("/settings/", _settings_entries(client.get("/settings/"))).status_code == 302
+    assert DatabaseRecords().study() is not None
+    assert verify().bound, "otherwise users and contact details are never compared"
 
 
 def test_a_currency_without_cents_is_kept_in_its_own_unit(manager) -> None:

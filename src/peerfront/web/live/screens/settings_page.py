@@ -11,6 +11,7 @@ from typing import Any, cast
 from zoneinfo import available_timezones
 
 from django import forms
+from django.conf import settings as django_settings
 from django.contrib import messages
 from django.db.models import Count
 from django.forms.formsets import BaseFormSet
@@ -304,7 +305,9 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     shown = form.cleaned_data["shown"]
     settings = form.settings(present, tuple(each.question() for each in rows.asked()))
     wish: Wish = (
-        BeginStudy(settings, new_prefix()) if row is None else ChangeSettings(settings, form.cleaned_data["why"], shown)
+        BeginStudy(settings, new_prefix(), django_settings.KEYS.checks)
+        if row is None
+        else ChangeSettings(settings, form.cleaned_data["why"], shown)
     )
     answered = form.ask(request, wish)
     if isinstance(answered, Accepted):
