@@ -138,6 +138,13 @@ def test_what_cannot_be_opened_is_told_and_the_rest_is_looked_at(study) -> None:
     assert "not the folder of a live study" in live("doctor", study, code=2)
 
 
+@pytest.mark.usefixtures("one_database")
+def test_an_import_that_failed_is_no_plan_that_failed() -> None:
+    LiveStudy()
+    models.PlanningJob.objects.create(kind=models.JobKind.IMPORT, asked_by="boss", asked_at=NOW, state="failed")
+    assert inside()["live_doctor.no_plan_yet"] == "ok"
+
+
 @pytest.mark.parametrize(
     ("now", "last", "synchronised", "condition"),
     [

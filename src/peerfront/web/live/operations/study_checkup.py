@@ -153,7 +153,7 @@ def _is_open(path: Path) -> bool:
 
 def _disk(folder: LiveFolder) -> Finding:
     free = shutil.disk_usage(folder.path).free / 1e6
-    sizes = [each.stat().st_size / 1e6 for each in (folder.sqlite_file, *folder.backups.glob("*.zip")) if each.exists()]
+    sizes = [each.stat().st_size / 1e6 for each in (folder.sqlite_file, *folder.backups.glob("*.zip*")) if each.exists()]
     return disk_finding(folder.path, free, max(sizes, default=0.0))
 
 
@@ -296,9 +296,9 @@ def _planning() -> Finding:
     from django.utils import timezone
 
     from peerfront.web.live.planning.planning_jobs import FAILED, SILENT_FOR, UNDER_WAY, message_of
-    from peerfront.web.live.records.models import PlanningJob
+    from peerfront.web.live.records.models import JobKind, PlanningJob
 
-    job = PlanningJob.objects.order_by("-pk").first()
+    job = PlanningJob.objects.filter(kind=JobKind.PLAN).order_by("-pk").first()
     if job is None:
         return ok(PLANNING, note("live_doctor.no_plan_yet"))
     at = _shown(job.asked_at)
