@@ -3,9 +3,11 @@
 import os
 import re
 import signal
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 from field_study import words_of
 from live_client import LiveStudy
 from planning_site import finished, study_folder
@@ -13,7 +15,7 @@ from planning_site import finished, study_folder
 from peerfront.web.live.operations import import_jobs
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import planning_jobs as jobs
-from peerfront.web.live.records import models
+from peerfront.web.live.records import models, recording
 from peerfront.web.live.rules.actions import Role
 
 HEADER = "id,own.coupon,coupon.1,date,site,sex"
@@ -103,6 +105,21 @@ def test_a_killed_import_leaves_nothing_half_done_and_can_be_tried_again(manager
     assert finished(_job()).state == jobs.DONE
     assert models.Person.objects.count() == 2
     assert not files.exists()
+
+
+@one
+def test_an_import_that_was_refused_is_asked_for_anew_when_it_is_tried_again(manager) -> None:
+    boot, since = recording.this_boot()
+    jump = timezone.now() - since - timedelta(hours=12)
+    models.Study.objects.update(boot=boot, booted_at=jump)  # as if somebody had set the clock ahead
+    _send(manager)
+    job = finished(_job())
+    assert job.state == jobs.FAILED
+    assert "by the time that has passed it should say" in words_of(manager.get("/import/"))
+    models.Study.objects.update(boot="")
+    manager.post("/import/", {"again": job.pk})
+    assert finished(_job()).state == jobs.DONE
+    assert models.Person.objects.count() == 2
 
 
 @one

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import write_bytes, write_text
@@ -123,11 +124,19 @@ def try_again(job: PlanningJob, asked_by: str) -> PlanningJob | None:
     """Start an import again, with the same file; None if the file is gone."""
 
     def move(folder: Path) -> None:
-        for path in jobs.job_files(job.pk).iterdir():
+        before = jobs.job_files(job.pk)
+        for path in before.iterdir():
             path.rename(folder / path.name)
-        jobs.job_files(job.pk).rmdir()
+        before.rmdir()
+        # A refusal is the answer to its key for good, and the time of the tablet was that of the first try.
+        order = replace(_order_in(folder), key=uuid4().hex, device_time="")
+        write_text(folder / "order.json", json.dumps(asdict(order)), private=True)
 
     return jobs.start_import(asked_by, __name__, move) if can_be_tried_again(job) else None
+
+
+def _order_in(folder: Path) -> ImportOrder:
+    return ImportOrder(**json.loads((folder / "order.json").read_text("utf-8")))
 
 
 def result_of(job: PlanningJob) -> Look | None:
@@ -172,7 +181,7 @@ def _import_file(job_id: int, heart: jobs.Heart) -> None:
 
 def _read_and_import(job: PlanningJob, heart: jobs.Heart) -> None:
     folder = jobs.job_files(job.pk)
-    order = ImportOrder(**json.loads((folder / "order.json").read_text("utf-8")))
+    order = _order_in(folder)
     member = jobs.member_named(job.asked_by)
     if member is None or not member.may(Action.IMPORT_STUDY, own_site=member.covers(None)):
         raise jobs.NotAllowed("live_import.may_not", name=job.asked_by)
