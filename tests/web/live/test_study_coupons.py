@@ -12,9 +12,17 @@ from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, row_of
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
-from peerfront.web.live.rules.events import ImportedCoupon, PaymentKind
+from peerfront.web.live.rules.events import CouponScanned, ImportedCoupon, PaymentKind
 from peerfront.web.live.rules.records import CouponRow
-from peerfront.web.live.rules.requests import ExtendCoupon, ImportedPerson, ImportPeople, Pay, ScanCoupon, VoidCoupon
+from peerfront.web.live.rules.requests import (
+    AcceptClock,
+    ExtendCoupon,
+    ImportedPerson,
+    ImportPeople,
+    Pay,
+    ScanCoupon,
+    VoidCoupon,
+)
 from peerfront.web.live.screens.coupon_board import (
     EXPIRING,
     STATES,
@@ -205,3 +213,15 @@ def test_the_life_of_a_coupon_is_all_that_was_recorded_about_it() -> None:
         stored = models.Event.objects.filter(data__contains=f'"{code}"').order_by("number")
         coupon = row_of(CouponRow, models.Coupon.objects.get(pk=code))
         assert events_about(coupon) == [link_of(each).event for each in stored]
+
+
+@pytest.mark.usefixtures("one_database")
+def test_a_scan_after_the_clock_was_put_back_is_in_the_life_of_the_coupon() -> None:
+    study = PlayedStudy().play(weeks=2)
+    stored = _unused()
+    coupon = row_of(CouponRow, stored)
+    study.clock = coupon.issued_at - timedelta(hours=12)
+    models.Coupon.objects.filter(pk=stored.pk).update(first_day=study.clock.date() - timedelta(days=1))
+    study.do(AcceptClock("it was ahead"), site=None)
+    study.do(ScanCoupon(coupon.code), site="north")
+    assert isinstance(events_about(coupon)[-1].fact, CouponScanned)

@@ -21,6 +21,7 @@ from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.chain import kind_name
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import (
+    ClockAccepted,
     CouponExtended,
     CouponScanned,
     CouponsIssued,
@@ -79,9 +80,11 @@ def events_about(coupon: CouponRow) -> list[Event]:
     used = models.Redemption.objects.filter(pk=coupon.code).select_related("person").first()
     times = {coupon.issued_at, *models.Payment.objects.filter(coupon=coupon.code).values_list("at", flat=True)}
     times |= {at for at in (coupon.voided_at, None if used is None else used.at) if at is not None}
-    scanned = Q(kind=kind_name(CouponScanned), at__gte=coupon.issued_at)
-    if used is not None:
-        scanned &= Q(at__lte=used.at)
+    scanned = Q(kind=kind_name(CouponScanned))
+    if not models.Event.objects.filter(kind=kind_name(ClockAccepted)).exists():  # otherwise times may have gone back
+        scanned &= Q(at__gte=coupon.issued_at)
+        if used is not None:
+            scanned &= Q(at__lte=used.at)
     refused = models.Refusal.objects.filter(code=coupon.code).order_by("-at")[:_MOST_SHOWN]
     where = [
         Q(at__in=times),
