@@ -56,12 +56,13 @@ def _marked(mark: Path) -> set[str]:
 def wipe() -> Leftovers:
     """Remove what was erased from the database's files, if there is something; call it outside of transactions."""
     mark = _mark()
-    if mark is None or connection.in_atomic_block or not mark.exists():
+    if mark is None or connection.in_atomic_block:
         return Leftovers.NOTHING
-    when = mark.stat().st_mtime_ns
-    tables = [
-        model._meta.db_table for model in apps.get_app_config("records").get_models() if model.__name__ in _marked(mark)
-    ]
+    try:
+        when, marked = mark.stat().st_mtime_ns, _marked(mark)
+    except FileNotFoundError:  # nothing was erased, or somebody else has just wiped it
+        return Leftovers.NOTHING
+    tables = [model._meta.db_table for model in apps.get_app_config("records").get_models() if model.__name__ in marked]
     with connection.cursor() as cursor:
         found = _wipe_sqlite(cursor) if connection.vendor == "sqlite" else _wipe_postgresql(cursor, tables)
     if found is not Leftovers.EVERYTHING:

@@ -176,7 +176,7 @@ class CorrectionForm(PersonForm, InterviewForm):
         return CorrectAnswers(self.person.person, self.cleaned_data["network_size"], answers, self.cleaned_data["why"])
 
 
-class ContactForm(WipingForm):
+class ContactForm(PersonForm):
     """Write how to reach a person; what was kept before is replaced."""
 
     action = Action.WRITE_CONTACT
