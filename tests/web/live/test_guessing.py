@@ -4,8 +4,10 @@ import http.client
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 
 import pytest
+from at_once import at_once
 from axes.models import AccessAttempt
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.contrib.auth.models import User
@@ -18,6 +20,7 @@ from peerfront.web.live.operations import tries
 from peerfront.web.live.operations.serving import Server, listen
 from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.operations.tries import HASHES_AT_ONCE, HASHES_WAITING, About, Limit, TooMany, in_turn
+from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.screens.staff_requests import StaffBackend
@@ -177,6 +180,19 @@ def test_hashes_of_earlier_versions_still_work_and_are_written_anew() -> None:
         user.refresh_from_db()
         assert "m=19456,t=2,p=1" in user.password
         assert _log_in(Client(), user.username, PASSWORD).status_code == 302
+
+
+def test_an_old_hash_is_written_anew_once_by_logins_of_one_moment(database) -> None:
+    user = LiveStudy().user(Role.INTERVIEWER, "north")
+    with override_settings(PASSWORD_HASHERS=SMALL):
+        for salt in ("saltsaltsaltsalt", "tlastlastlastlas", "salttlassalttlas"):
+            user.password = Argon2PasswordHasher().encode(PASSWORD, salt)
+            user.save()
+            logins = [partial(StaffBackend().authenticate, None, user.username, PASSWORD)] * 3
+            assert at_once(*logins) == [user] * 3
+            user.refresh_from_db()
+            assert "m=19456,t=2,p=1" in user.password
+            assert user.member.password_seal == models.password_seal(user), "verify would tell of a stranger"
 
 
 @pytest.mark.usefixtures("one_database")

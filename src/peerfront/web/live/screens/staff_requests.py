@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.hashers import check_password
+from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -152,11 +153,26 @@ class StaffBackend(ModelBackend):
         if user is None:
             check_password(password, _hash_like(username))
             return None
-        return user if user.check_password(password) and self.user_can_authenticate(user) else None
+        return user if _has_password(user, password) and self.user_can_authenticate(user) else None
 
     def get_user(self, user_id: int) -> User | None:
         user = User.objects.select_related("member").filter(pk=user_id).first()
         return user if user is not None and self.user_can_authenticate(user) else None
+
+
+def _has_password(user: User, password: str) -> bool:
+    """Whether this is the password of a user. A hash of an earlier version is written anew, with its seal, and once."""
+
+    def write_anew(password: str) -> None:
+        before, fresh = user.password, make_password(password)  # which takes a while, before others have to wait
+        with transaction.atomic():
+            stored = User.objects.select_for_update().get(pk=user.pk)
+            if stored.password == before:  # otherwise another login of the same moment was faster
+                stored.password = fresh
+                stored.save(update_fields=["password"])
+        user.password = stored.password  # with which the session begins
+
+    return check_password(password, user.password, write_anew)
 
 
 def _hash_like(name: str) -> str:
