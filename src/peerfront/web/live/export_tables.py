@@ -53,10 +53,14 @@ def code_text(code: str) -> str:
     return f"{text}_" if text in USUAL_MISSING else text
 
 
+ALIAS = "alias-"
+"""How an alias begins; no code has a hyphen there."""
+
+
 def code_alias(text: str) -> str:
     """What stands for a coupon's code in an export: the same each time, and of no use to whoever comes with it."""
     digest = salted_hmac("peerfront.export", text, algorithm="sha256").digest()
-    return f"alias-{base64.b32encode(digest[:10]).decode()}" if text else ""
+    return f"{ALIAS}{base64.b32encode(digest[:10]).decode()}" if text else ""
 
 
 def one_line(text: str) -> str:

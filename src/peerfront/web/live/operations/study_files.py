@@ -35,6 +35,7 @@ from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.files import write_bytes
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.foundation.recruitment_trees import NOBODY
+from peerfront.web.live.export_tables import ALIAS
 from peerfront.web.live.exporting import write_study
 from peerfront.web.live.operations.staff import accepted, answer_here, ask_here
 from peerfront.web.live.records import models
@@ -227,6 +228,8 @@ def _notes(study: Study, names: list[str], answers: _Answers) -> list[Message]:
     notes = [note(code, number=number) for code, number in counts.items() if number] + [*assumed_days(study)]
     if study.coupons is None and int(study.issued.sum()):
         notes.append(note("live_import.no_codes"))
+    if study.coupons is not None and any(str(each).startswith(ALIAS) for each in study.coupons.flat):
+        notes.append(note("live_import.aliases"))
     if answers.missing:
         notes.append(note("live_import.no_columns", names=list(answers.missing)))
     return notes
