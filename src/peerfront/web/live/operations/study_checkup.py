@@ -153,7 +153,9 @@ def _is_open(path: Path) -> bool:
 
 def _disk(folder: LiveFolder) -> Finding:
     free = shutil.disk_usage(folder.path).free / 1e6
-    sizes = [each.stat().st_size / 1e6 for each in (folder.sqlite_file, *folder.backups.glob("*.zip*")) if each.exists()]
+    sizes = [
+        each.stat().st_size / 1e6 for each in (folder.sqlite_file, *folder.backups.glob("*.zip*")) if each.exists()
+    ]
     return disk_finding(folder.path, free, max(sizes, default=0.0))
 
 
