@@ -231,6 +231,7 @@ def verify_command(
         list[Path] | None,
         typer.Option(help="A back-up outside the study's folder to compare with, too; repeatable."),
     ] = None,
+    key_file: KEY_FILE = None,
 ) -> None:
     """Compare every row, user and contact detail with the events; exit code 1 if anything differs.
 
@@ -239,7 +240,9 @@ def verify_command(
     study = opened(folder)
     from peerfront.web.live.operations.verification import verify
 
-    found = verify(study, backup or ())
+    backups = backup or []
+    secret = secret_of(key_file) if key_file is not None or any(map(_is_encrypted, backups)) else None
+    found = verify(study, backups, secret)
     tell("{events:,} events, {rows:,} rows. The last event has the hash", events=found.events, rows=found.rows)
     show(found.head)
     for each in found.notes:

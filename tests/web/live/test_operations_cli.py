@@ -169,6 +169,9 @@ def test_whatever_the_umask_only_the_owner_reads_what_is_in_the_folder(study, tm
         live("backup", study, "--out", tmp_path / "elsewhere" / "b.zip", "--with-keys", keys)
         (encrypted,) = (study / "backups").iterdir()
         live("restore", encrypted, tmp_path / "restored", "--key-file", tmp_path / "key")
+        verified = live("verify", study, "--backup", encrypted, "--key-file", tmp_path / "key")
+        assert "0 back-ups agree" not in verified
+        assert "key" in live("verify", study, "--backup", encrypted, code=2), "no word of changed records"
         with closing(sqlite3.connect(study / "study.sqlite3")) as database:
             database.execute("UPDATE records_site SET name = 'Elsewhere'")
             database.commit()

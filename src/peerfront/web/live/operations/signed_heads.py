@@ -78,8 +78,8 @@ def keep_head(folder: LiveFolder) -> None:
             os.close(file)
 
 
-def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = ()) -> SignedHeads:
-    """Read the heads of the folder and of its back-ups, and of back-ups elsewhere."""
+def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: bytes | None = None) -> SignedHeads:
+    """Read the heads of the folder and of its back-ups, and of back-ups elsewhere; `secret` opens encrypted ones."""
     keys, heads, faults = folder.keys, [], []
     lines = folder.heads.read_bytes().splitlines() if folder.heads.exists() else []
     for number, line in enumerate(lines, start=1):
@@ -94,7 +94,7 @@ def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = ()) -> SignedHe
     kept = len(heads)
     for path in (*sorted(folder.backups.glob("backup-*.zip")), *elsewhere):
         try:
-            backup = BackupFile(path)
+            backup = BackupFile(path, secret)
             backup.check_signature(keys)
             heads.append((path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
         except DataFileError as problem:

@@ -46,15 +46,18 @@ class Verification:
         return not self.faults
 
 
-def verify(folder: LiveFolder | None = None, elsewhere: Sequence[Path] = ()) -> Verification:
+def verify(
+    folder: LiveFolder | None = None, elsewhere: Sequence[Path] = (), secret: bytes | None = None
+) -> Verification:
     """Compare the database with its events and with all signed heads, as of one moment and without locking.
 
-    The folder is that of the study which is open, unless another is given; `elsewhere` are back-ups outside it.
+    The folder is that of the study which is open, unless another is given; `elsewhere` are back-ups outside it, and
+    `secret` is what encrypted ones of these were encrypted with.
     """
     folder = folder or LiveFolder(Path(os.environ[FOLDER]))
     keys = folder.keys
     with one_moment():
-        heads = signed_heads(folder, elsewhere)  # before the first query, which fixes the moment
+        heads = signed_heads(folder, elsewhere, secret)  # before the first query, which fixes the moment
         links, faults = _links()
         head = links[-1].hash if links else FIRST
         try:
