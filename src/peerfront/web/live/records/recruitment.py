@@ -88,9 +88,6 @@ class Forest:
         chain.people += 1
         chain.waves, chain.newest = max(chain.waves, wave), max(chain.newest, each.enrolled_at)
 
-    def chain_of(self, person: str) -> Chain:
-        return self._chain[person]
-
     def chains(self) -> list[Chain]:
         """All chains, the largest first."""
         return sorted(self._chains, key=lambda chain: (-chain.people, chain.root))
