@@ -15,11 +15,12 @@ from django.conf import settings as django_settings
 from django.core.management import call_command
 from django.db import connections
 
-from peerfront.web.live.folder import FOLDER, LiveFolder, Serving, postgresql, sqlite
+from peerfront.web.live.folder import FOLDER, Keys, LiveFolder, Serving, postgresql, sqlite
 
 _TOP = Path(tempfile.mkdtemp(prefix="peerfront-live-"))
 atexit.register(shutil.rmtree, _TOP, ignore_errors=True)  # also where tests are only collected
 STUDY_FOLDER = LiveFolder(_TOP / "study")
+KEYS = Keys("the keys of the tests are the same in all processes", "cGVlcmZyb250LXBlZXJmcm9udC1wZWVyZnJvbnQtMzI=")
 _servers: list = []
 _watchers: list[subprocess.Popen] = []
 _WATCH = """
@@ -40,7 +41,7 @@ SHARED: list[Path] = []
 def set_up_django() -> None:
     """Configure Django for this process, once."""
     if not (STUDY_FOLDER.path / "keys.json").exists():
-        STUDY_FOLDER.create(Serving(hosts=("127.0.0.1", "localhost", "testserver")))
+        STUDY_FOLDER.create(Serving(hosts=("127.0.0.1", "localhost", "testserver")), KEYS)
         os.environ[FOLDER] = str(STUDY_FOLDER.path)
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's loop runs in the thread of the tests
         os.environ["DJANGO_SETTINGS_MODULE"] = "peerfront.web.live.django_settings"
@@ -53,7 +54,8 @@ def set_up_django() -> None:
 def use_database(settings: dict) -> None:
     """Let every connection of this process from now on be to this database."""
     connections.close_all()
-    STUDY_FOLDER.heads.unlink(missing_ok=True)  # of another study
+    for of_another_study in (STUDY_FOLDER.heads, STUDY_FOLDER.unwiped):
+        of_another_study.unlink(missing_ok=True)
     full = dict(connections.settings["default"]) | {"OPTIONS": {}, "USER": "", "PASSWORD": "", "HOST": "", "PORT": ""}
     connections.settings["default"] = full | settings
     if hasattr(connections._connections, "default"):

@@ -14,7 +14,7 @@ except ImportError:  # Windows
 
 import pytest
 from django.test import override_settings
-from django_site import SHARED, STUDY_FOLDER, use_database
+from django_site import SHARED, use_database
 from planning_site import end_workers, finished, log_of, study_folder
 from played_study import PLAYED, PlayedStudy
 
@@ -55,7 +55,6 @@ def planned_copy(path: Path):
     """This process works in a copy of the planned study."""
     shutil.copytree(_shared() / "study", path / "planned")
     folder = LiveFolder(path / "planned")
-    folder.write_keys(STUDY_FOLDER.keys)  # of this process, which may be another than made it
     use_database(sqlite(folder.path / "study.sqlite3"))
     try:
         with override_settings(LIVE_FOLDER=folder):

@@ -185,6 +185,9 @@ def test_contact_details_are_carried_encrypted_and_a_failed_login_does_not_keep_
     for part in carried.split(":"):
         assert b"600 123 987" not in _unpacked(part)
     tablet.log_in(asked, "wrong password, once")
+    assert not AccessAttempt.objects.exists(), "in a browser of one's own nothing is kept"
+    del tablet.client.cookies["peerfront_last_user"]
+    tablet.log_in(asked, "wrong password, once")
     (attempt,) = AccessAttempt.objects.all()
     for kept in (attempt.post_data, attempt.get_data):
         assert carried[:40] not in kept

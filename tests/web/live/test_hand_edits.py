@@ -20,7 +20,7 @@ from peerfront.web.live.operations.backup_files import BackupFile
 from peerfront.web.live.operations.backups import restore, write_backup
 from peerfront.web.live.operations.opening import migrate
 from peerfront.web.live.operations.registers import state_registers
-from peerfront.web.live.operations.signed_heads import keep_head
+from peerfront.web.live.operations.signed_heads import heads_kept, keep_head
 from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.operations.study_checkup import keys_finding
 from peerfront.web.live.operations.verification import verify
@@ -167,7 +167,7 @@ def test_a_restore_with_other_keys_binds_the_study_to_these(tmp_path, monkeypatc
 def test_the_server_does_not_start_with_other_keys_and_keeps_heads(tmp_path) -> None:
     edits.play(STUDY_FOLDER)
     before = len(STUDY_FOLDER.heads.read_text().splitlines())
-    with serving.heads_kept(STUDY_FOLDER):
+    with heads_kept(STUDY_FOLDER):
         assert len(STUDY_FOLDER.heads.read_text().splitlines()) == before + 1
         edits.write_contact("ben", "3")
     lines = STUDY_FOLDER.heads.read_text().splitlines()

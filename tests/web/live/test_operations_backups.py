@@ -333,7 +333,7 @@ def test_an_encrypted_back_up_is_restored_with_its_secret_alone(database, small_
             BackupFile(path, secret)
     assert restore(BackupFile(path, SECRET), other_folder).contacts == 1
     assert (other_folder.models / "m" / "fit.bin").stat().st_size == 300_000
-    assert verify().whole
+    assert verify(other_folder).whole
 
 
 @pytest.mark.usefixtures("one_database")

@@ -46,7 +46,7 @@ def test_every_role_has_a_user_with_a_password_of_its_own() -> None:
     logins = make_demo()
     assert {role for each in logins for role in each.member.roles} == set(Role)
     assert len({each.password for each in logins}) == len(USERS)
-    assert live_settings.PASSWORD_HASHERS == ["django.contrib.auth.hashers.Argon2PasswordHasher"], "tests have another"
+    assert live_settings.PASSWORD_HASHERS == ["peerfront.web.live.operations.tries.SmallArgon2"], "tests have another"
     assert all(User.objects.get(username=each.member.name).check_password(each.password) for each in logins[:2])
 
 

@@ -68,12 +68,13 @@ def test_what_was_spoilt_is_found_all_at_once(database) -> None:
     newest = models.Event.objects.order_by("-number")[0]
     newest.at, newest.hash = datetime(2031, 1, 1, tzinfo=UTC), newest.hash[::-1]
     newest.save()
+    models.Study.objects.update(last_time=newest.at)
     models.PlanningJob.objects.create(asked_by="ana", asked_at=NOW, state="failed", message="x")
     found = inside()
     damaged = [code for code in found if code.startswith("live_backup.")]
     assert {code: condition for code, condition in found.items() if condition != "ok"} == {
         "live_health.broken_chain": "bad",
-        "live_doctor.clock_behind": "bad",
+        "live_doctor.clock_refused": "bad",
         **dict.fromkeys(damaged, "bad"),
         "live_doctor.no_drill": "care",
         "live_doctor.plan_failed": "care",
@@ -111,13 +112,13 @@ def test_a_back_up_of_another_history_fails_the_drill_and_the_doctor_says_so() -
 
 
 def test_the_commands_say_what_to_do_and_end_with_1_or_2(study) -> None:  # noqa: F811
-    study.chmod(0o755)
-    (study / "keys.json").chmod(0o644)
     site = json.loads((study / "site.json").read_text())
     (study / "site.json").write_text(json.dumps(site | {"hosts": ["192.168.1.20"]}))
     live("backup", study)
     drill = json.loads(live("drill", study, "--json"))
     assert (drill["command"], drill["result"]["staff"]) == ("live drill", 1)
+    study.chmod(0o755)  # `backup` and `drill` would close them
+    (study / "keys.json").chmod(0o644)
     found = doctor(study, code=1)
     assert found["live_health.open_to_others"] == "bad"
     assert found["live_doctor.no_tls"] == "care"
@@ -150,7 +151,6 @@ def test_an_import_that_failed_is_no_plan_that_failed() -> None:
     [
         (NOW, NOW - timedelta(hours=1), True, Condition.OK),
         (NOW, NOW - timedelta(hours=1), False, Condition.CARE),
-        (NOW, NOW + timedelta(seconds=1), True, Condition.BAD),
         (NOW, NOW - timedelta(days=90), True, Condition.CARE),
         (datetime(1970, 1, 1, tzinfo=UTC), NOW, None, Condition.BAD),
     ],

@@ -134,10 +134,20 @@ def _compared_with_study(drill: Drill) -> Drill:
 
     if drill.faults:
         return drill
-    newer = Event.objects.filter(number__gt=drill.events).count()
+    newer = newer_events(drill.events)
     if Event.objects.filter(number=drill.events, hash=drill.head).exists():
         return replace(drill, newer=newer)
     return replace(drill, newer=newer, faults=(note("live_drill.other_history", number=drill.events),))
+
+
+def newer_events(number: int) -> int:
+    """How many events came after this one, without notes of back-ups and of drills."""
+    from django.db.models import Q
+
+    from peerfront.web.live.records.models import Event
+
+    about_backups = Q(kind="action_noted") & (Q(data__contains='"back_up"') | Q(data__contains='"try_restore"'))
+    return Event.objects.filter(number__gt=number).exclude(about_backups).count()
 
 
 def newest_drill() -> tuple[datetime, bool] | None:

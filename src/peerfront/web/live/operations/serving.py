@@ -3,7 +3,6 @@
 import logging
 import signal
 import socket
-import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -14,22 +13,17 @@ from typing import Any
 import waitress
 from django.core.checks import run_checks
 from django.core.wsgi import get_wsgi_application
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from waitress import wasyncore
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Message, Remedy, note
 from peerfront.web.live.folder import LiveFolder
 from peerfront.web.live.operations.middleware import LARGEST_RECEIVED, write_log_to
-from peerfront.web.live.operations.registers import other_keys_here
-from peerfront.web.live.operations.signed_heads import keep_head
-from peerfront.web.live.operations.staff import FAILED_LOGINS
 
 THREADS = 8
 LONGEST_STOP = 30
 """Seconds that running requests have to end after the server was asked to stop."""
-HEADS_EVERY = 600
-"""Seconds between two signed heads of the chain, with which `verify` compares it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -132,6 +126,11 @@ def serve(
     browser: bool = False,
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; Django must be set up and the tables up to date."""
+    # A demo asks for its port (`listen`) before Django is set up, which these need.
+    from peerfront.web.live.operations.registers import other_keys_here
+    from peerfront.web.live.operations.signed_heads import heads_kept
+    from peerfront.web.live.operations.staff import FAILED_LOGINS
+
     if not 1 <= threads <= 256:
         raise SettingError("live_server.threads", threads=threads, remedy=Remedy("threads"))
     serious = [str(each) for each in run_checks() if each.is_serious()]
@@ -163,34 +162,6 @@ def serve(
         FAILED_LOGINS.note_ended(all_of_them=True)
     _log.info("stopped")
     tell(note("live_server.stopped"))
-
-
-@contextmanager
-def heads_kept(folder: LiveFolder) -> Iterator[None]:
-    """Keep a signed head of the chain now, every ten minutes, and at the end."""
-    end = threading.Event()
-
-    def watch() -> None:
-        while not end.is_set():
-            end.wait(HEADS_EVERY)
-            keep()
-
-    def keep() -> None:
-        try:
-            keep_head(folder)
-        except DatabaseError:  # it may be unreachable for a while
-            _log.exception("A signed head could not be kept.")
-        finally:
-            connections.close_all()
-
-    keep()
-    thread = threading.Thread(target=watch, name="signed heads", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        end.set()
-        thread.join()
 
 
 def _opening_lines(folder: LiveFolder, here: str, host: str) -> list[Message]:

@@ -7,18 +7,26 @@ the key, and can make heads: then only a hash that was written down elsewhere sh
 
 import hmac
 import json
+import logging
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from django.db import DatabaseError, connections
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import Keys, LiveFolder
 from peerfront.web.live.operations.backup_files import BackupFile
 from peerfront.web.live.records.recording import last_event
+
+EVERY = 600
+"""Seconds between two signed heads of the chain, with which `verify` compares it."""
+_log = logging.getLogger("peerfront.web.live.server")
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,34 @@ def keep_head(folder: LiveFolder) -> None:
             os.fsync(file)
         finally:
             os.close(file)
+
+
+@contextmanager
+def heads_kept(folder: LiveFolder) -> Iterator[None]:
+    """Keep a signed head of the chain now, every ten minutes, and at the end."""
+    end = threading.Event()
+
+    def watch() -> None:
+        while not end.is_set():
+            end.wait(EVERY)
+            keep()
+
+    def keep() -> None:
+        try:
+            keep_head(folder)
+        except DatabaseError:  # it may be unreachable for a while
+            _log.exception("A signed head could not be kept.")
+        finally:
+            connections.close_all()
+
+    keep()
+    thread = threading.Thread(target=watch, name="signed heads", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+        thread.join()
 
 
 def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: bytes | None = None) -> SignedHeads:

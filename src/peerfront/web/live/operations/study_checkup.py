@@ -108,7 +108,7 @@ def _inside(folder: LiveFolder) -> Iterator[Finding]:
     yield from _records()
     if folder.unwiped.exists():
         yield care(DATABASE, note("live_health.unwiped"))
-    yield _clock(datetime.now(UTC))
+    yield _clock()
     yield keys_finding(folder)
     yield from _backups(folder)
     yield _drill(folder)
@@ -169,19 +169,20 @@ def disk_finding(path: Path, free: float, largest: float) -> Finding:
     return ok(DISK, message)
 
 
-def _clock(now: datetime) -> Finding:
-    from peerfront.web.live.records.models import Event
+def _clock() -> Finding:
+    from peerfront.web.live.records.recording import clock_state
 
-    newest = Event.objects.order_by("-number").values_list("at", flat=True)[:1]
-    return clock_finding(now, newest[0], synchronised=_is_synchronised())
+    state = clock_state()
+    if state.fault is not None:
+        found, advice = state.fault.messages
+        return bad(CLOCK, note("live_doctor.clock_refused", found=found, advice=advice))
+    return clock_finding(state.now, state.last_time, synchronised=_is_synchronised())
 
 
 def clock_finding(now: datetime, last: datetime, *, synchronised: bool | None) -> Finding:
-    """Compare the clock with the last event and with this version's own time."""
+    """Compare a clock by which things are recorded with the last of them and with this version's own time."""
     if now < EARLIEST:
         return bad(CLOCK, note("live_doctor.clock_wrong", now=_shown(now)))
-    if now < last:
-        return bad(CLOCK, note("live_doctor.clock_behind", now=_shown(now), last=_shown(last)))
     if now - last > QUIET:
         return care(CLOCK, note("live_doctor.clock_ahead", now=_shown(now), days=(now - last).days))
     if synchronised is False:
@@ -315,10 +316,9 @@ def _planning() -> Finding:
 
 
 def _backups(folder: LiveFolder) -> Iterator[Finding]:
-    from django.db.models import Q
-
     from peerfront.web.live.operations.backup_files import BackupFile
     from peerfront.web.live.operations.backups import listed
+    from peerfront.web.live.operations.drill import newer_events
     from peerfront.web.live.operations.encrypted_files import is_encrypted
     from peerfront.web.live.records.models import Event
 
@@ -342,8 +342,7 @@ def _backups(folder: LiveFolder) -> Iterator[Finding]:
     if not Event.objects.filter(number=file.about.events, hash=file.about.head).exists():
         yield bad(BACKUPS, note("live_drill.other_history", number=file.about.events))
         return
-    about_backups = Q(kind="action_noted") & (Q(data__contains='"back_up"') | Q(data__contains='"try_restore"'))
-    since = Event.objects.filter(number__gt=file.about.events).exclude(about_backups).count()
+    since = newer_events(file.about.events)
     values = {"name": newest.name, "hours": hours, "events": since}
     if since and age > BACKUP_AT_LEAST:
         yield bad(BACKUPS, note("live_doctor.backup_old", **values, folder=_quoted(folder)))
