@@ -35,12 +35,12 @@ MENU: list[tuple[str, Promise | str]] = [
     ("progress", _("Progress")),
     ("estimates", _("Estimates")),
     ("export", _("Export")),
-    ("export_codes", _("Export with codes")),
     ("settings", _("Settings")),
     ("users", _("Users")),
     ("sites", _("Sites")),
     ("backups", _("Back-ups")),
     ("audit", _("Audit")),
+    ("export_codes", _("Export with codes")),
 ]
 """Name of the page and what the menu calls it; who may not open a page does not see it."""
 
