@@ -43,7 +43,7 @@ def test_help_shows_the_study_first_and_in_the_order_of_use(monkeypatch, capsys)
     assert places == sorted(places)
     of_study = [
         "app", "check", "week", "fit", "plan", "forecast", "backtest", "report", "estimate", "design", "convert",
-        "example",
+        "example", "doctor",
     ]  # fmt: skip
     assert list(GROUPS["A study"]) == of_study
 
