@@ -118,7 +118,7 @@ def secret_of(key_file: Path | None, *, new: bool = False) -> bytes:
     if key_file is not None:
         return secret_from(key_file)
     if not sys.stdin.isatty():
-        raise SettingError("live_command.missing", remedy=Remedy("key_file"))
+        raise SettingError("live_command.missing", remedy=Remedy("key_file", "FILE"))
     typed: str = typer.prompt(str(say("Passphrase")), hide_input=True, confirmation_prompt=new)
     if new and len(typed) < LEAST:
         raise DataFileError("live_backup.short_secret", least=LEAST)

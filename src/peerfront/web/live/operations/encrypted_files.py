@@ -85,7 +85,7 @@ def is_encrypted(path: Path) -> bool:
 def decrypted(path: Path, secret: bytes | None) -> IO[bytes]:
     """The content of an encrypted back-up, in a file without a name that is gone when it is closed."""
     if secret is None:
-        raise DataFileError("live_backup.encrypted", path=path, remedy=Remedy("key_file"))
+        raise DataFileError("live_backup.encrypted", path=path, remedy=Remedy("key_file", "FILE"))
     content = tempfile.TemporaryFile(prefix="peerfront-")  # noqa: SIM115  # its reader closes it
     try:
         with path.open("rb") as file:

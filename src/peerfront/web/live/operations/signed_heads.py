@@ -128,11 +128,13 @@ def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: byt
                 continue
         faults.append(note("live_records.head_not_signed", line=number, file=folder.heads.name))
     kept = len(heads)
-    for path in (*sorted(folder.backups.glob("backup-*.zip")), *elsewhere):
+    given = [BackupFile(path, secret) for path in elsewhere]  # a wrong file is an error, and no sign of a change
+    every: list[Path | BackupFile] = [*sorted(folder.backups.glob("backup-*.zip")), *given]
+    for each in every:
         try:
-            backup = BackupFile(path, secret)
+            backup = each if isinstance(each, BackupFile) else BackupFile(each)
             backup.check_signature(keys)
-            heads.append((path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
+            heads.append((backup.path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
         except DataFileError as problem:
             faults.append(problem.message)
     return SignedHeads(tuple(heads), kept, len(heads) - kept, tuple(faults))

@@ -32,7 +32,7 @@ class About(StrEnum):
 
 
 class TooMany(Exception):
-    """Somebody has to wait for so many seconds."""
+    """There were too many tries: the next may come after `seconds`."""
 
     def __init__(self, about: About, seconds: float) -> None:
         super().__init__(about, seconds)
@@ -49,7 +49,7 @@ class TooMany(Exception):
 
 
 class Limit:
-    """So many tries at once for each key, and one more each `every` seconds."""
+    """At most `at_once` tries for each key; after that, one more every `every` seconds."""
 
     def __init__(self, about: About, at_once: int, every: float) -> None:
         self.about, self.at_once, self.every = about, at_once, every

@@ -233,7 +233,7 @@ def start_worker(job: PlanningJob, module: str = __name__) -> None:
 
 
 def run_alone(job_id: int, work: "Work | None" = None, longest: float = math.inf) -> None:
-    """Do the work of a job (a plan, unless another is named) in a process of its own, for so many seconds at most."""
+    """Do the work of a job (a plan, unless another is named) in a process of its own, within a time limit."""
     if hasattr(os, "nice"):
         os.nice(max(NICER - os.nice(0), 0))
     handler = logging.StreamHandler()
