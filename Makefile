@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 # Processes that run tests side by side: one a core, or WORKERS=0 for none but this.
 WORKERS ?= auto
 
-.PHONY: demo checks test test-all coverage bench soak reproduce results docs clean help
+.PHONY: demo checks test test-all coverage bench soak reproduce results docs wheel sbom audit clean help
 
 help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
@@ -14,10 +14,13 @@ help:
 	@echo "make test-all   the same with slow tests: wheels, the site, soak, the whole corpus of hostile input"
 	@echo "make coverage   which lines the tests run"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"
-	@echo "make soak       a live study under load on both databases, and a server that is killed a hundred times (an hour)"
+	@echo "make soak       a live study under load on both databases, and faults of every kind that it must survive (two hours)"
 	@echo "make reproduce  the paper's table and figure beside ours, with a report (resumable; SCALE=--quick takes minutes)"
 	@echo "make results    every comparison of docs/results.md (hours; resumable)"
 	@echo "make docs       the documents as a site, with the reference of commands and library, into build/site"
+	@echo "make wheel      the package, in build/wheel: the same bytes from the same commit"
+	@echo "make sbom       what a coordinator's environment holds, as CycloneDX: build/sbom.json"
+	@echo "make audit      known weaknesses of the pinned versions (asks a database in the network)"
 	@echo "make clean      remove the environment, caches and results"
 
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -30,7 +33,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 $(VENV)/installed-dev: $(VENV)/installed
 	@echo "Installing the development tools ..."
 	@$(INSTALL) pip # one that knows dependency groups
-	@$(INSTALL) -e '.[dask,ray,live]' --group dev
+	@$(INSTALL) -e '.[dask,ray,live,research]' --group dev
 	@touch $@
 
 DEMO := results/demo
@@ -86,8 +89,10 @@ bench: $(VENV)/installed-dev
 soak: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 50 --coupons 1000
 	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 50 --coupons 1000
-	$(BIN)/python benchmarks/live_soak.py --database sqlite --clients 20 --coupons 500 --kills 100
-	$(BIN)/python benchmarks/live_soak.py --database postgresql --clients 20 --coupons 500 --kills 100
+	for database in sqlite postgresql; do for part in clock handlers server access; do \
+		$(BIN)/python benchmarks/live_faults.py $$part --database $$database || exit 1; done; done
+	$(BIN)/python benchmarks/live_faults.py postgresql --database postgresql
+	@echo "The parts with a full disk need root: $(BIN)/python benchmarks/live_faults.py disk --database sqlite (postgresql)"
 	$(BIN)/python benchmarks/live_speed.py --database sqlite
 	$(BIN)/python benchmarks/live_speed.py --database postgresql
 
@@ -100,6 +105,33 @@ results: $(VENV)/installed
 docs: $(VENV)/installed-dev
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open build/site/index.html (to search in it: $(BIN)/python -m http.server -d build/site)"
+
+# Dates of files in the wheel are those of the last commit, or 2024 where there is no history.
+wheel: $(VENV)/installed
+	@mkdir -p build && rm -rf build/wheel
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 1704067200) $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@ls build/wheel/*.whl
+
+RELEASE := build/release
+PLAIN := build/coordinator
+
+$(RELEASE)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt pip
+	@$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group release
+	@touch $@
+
+$(PLAIN)/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(PLAIN)
+	@$(PLAIN)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt '.[live]'
+	@touch $@
+
+sbom: $(RELEASE)/installed $(PLAIN)/installed
+	@$(RELEASE)/bin/cyclonedx-py environment $(PLAIN)/bin/python --pyproject pyproject.toml --output-reproducible --output-file build/sbom.json
+	@echo "Written: build/sbom.json"
+
+audit: $(RELEASE)/installed
+	@$(RELEASE)/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip
 
 clean:
 	rm -rf $(VENV) results build dist site src/*.egg-info htmlcov .coverage .coverage.*

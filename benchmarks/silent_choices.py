@@ -20,10 +20,11 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
-import torch
+from scipy.special import expit
 
 from peerfront.baselines.simple_rules import RandomSplit
 from peerfront.foundation.randomness import named_luck
+from peerfront.gfp import training
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.gfp.learning import earned, embedding_error, sampled_embeddings
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
@@ -59,11 +60,12 @@ def loss() -> None:
     world = make_world(WORLD, 0)
     inputs = PersonInputs.seeing("covariates", world.schema, world.response)
     people = world.population(named_luck(("laplace people",), 1124))
-    squared = patch.object(
-        torch.nn.functional,
-        "binary_cross_entropy_with_logits",
-        lambda scores, wanted: ((torch.sigmoid(scores) - wanted) ** 2).mean(),
-    )
+
+    def slope_of_squares(scores, wanted):
+        shares = expit(scores)
+        return 2.0 * (shares - wanted) * shares * (1.0 - shares) / np.float32(scores.size)
+
+    squared = patch.object(training, "embedding_slope", slope_of_squares)
     for sizes, surrogate_settings, settings in (
         ("the paper's", SurrogateSettings.paper(), LaplaceSettings.paper()),
         ("ours", SurrogateSettings(), LaplaceSettings()),

@@ -313,7 +313,7 @@ def print_table(sources: list[Path], shapes: list[Shape]) -> None:
 def page_with_table(page: str, shapes: list[Shape]) -> str:
     """The page of results with its table made anew, between the two marks."""
     start, rest = page.split(BEGIN)
-    _, end = rest.split(END)
+    _, end = rest.split(END, 1)
     head = "| | 0.3 | now |\n| --- | ---: | ---: |\n" if len(shapes) > 1 else "| | now |\n| --- | ---: |\n"
     rows = (f"| {name} | {' | '.join(f'{value:,g}' for value in values)} |" for name, values in table(shapes).items())
     return f"{start}{BEGIN}\n{head}{chr(10).join(rows)}\n{END}{end}"

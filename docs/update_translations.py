@@ -110,13 +110,13 @@ def _of_the_rules() -> list[tuple[str, str]]:
 
     from peerfront.web.live.rules.actions import Action, Role
     from peerfront.web.live.rules.chain import KINDS
-    from peerfront.web.live.rules.events import DecidedBy, Fact, PaymentKind
+    from peerfront.web.live.rules.events import DecidedBy, Erasable, Fact, PaymentKind
     from peerfront.web.live.rules.records import PlanStatus
     from peerfront.web.live.rules.study_settings import QuestionKind, Settings
     from peerfront.words.messages import sentences
 
     refusals = [sentence for code, sentence in sentences().items() if code.startswith("refusal_")]
-    enums = (Action, Role, PaymentKind, DecidedBy, PlanStatus, QuestionKind)
+    enums = (Action, Erasable, Role, PaymentKind, DecidedBy, PlanStatus, QuestionKind)
     terms = {each.value for kind in enums for each in kind} | set(KINDS)
     terms |= {each.name for kind in (Settings, *get_args(Fact)) for each in fields(kind)}
     terms |= set(OF_NOTES) | {name for sentence in refusals for name in _values(sentence)}

@@ -7,7 +7,7 @@ import numpy as np
 
 from models.small_fits import SCHEMA, a_history, fitted
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.networks import frozen, perceptron
+from peerfront.foundation.networks import Perceptron
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, PersonInputs, SurrogateSettings
@@ -41,7 +41,7 @@ def a_planner(*, deadline: bool = True, sees: bool = True) -> Planner:
 def _untrained(response: ResponseModel, deadline: bool, sees: bool) -> tuple[FrozenSurrogate, LaplaceNetwork]:
     inputs = PersonInputs(SCHEMA, response if sees else None)
     surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=deadline), 1, RULES.rounds)
-    return surrogate.freeze(), LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    return surrogate.freeze(), LaplaceNetwork(inputs, Perceptron.started([inputs.width, 8, 3], 2).frozen())
 
 
 @cache

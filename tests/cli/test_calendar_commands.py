@@ -52,6 +52,19 @@ def test_a_forecast_by_date_is_printed_and_kept(run, place) -> None:
     assert "On 30 June 2024" in early
 
 
+def test_weeks_in_which_nothing_happens_any_more_are_not_printed(run, place) -> None:
+    asked = ("forecast", place / "model", "--study-file", place / "study.csv", *BY_DATE[:2], "--episodes", 30)
+    code, out, err = run(*asked, "--deadline", "2026-12-31", "--out", place / "long")
+    assert code == 0, err
+    assert "Nobody is expected after the last line." in out
+    weeks = pd.read_csv(place / "long" / "weeks.csv").query("policy == 'plan'")
+    printed = [day for day in weeks["until"] if f"{day} " in out]
+    assert printed == weeks["until"].tolist()[: len(printed)], "the first weeks, none left out"
+    rest = weeks[~weeks["until"].isin(printed)]
+    assert len(rest) > 10
+    assert rest[["spent", "recruits", "p90"]].max().max() < 0.05
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

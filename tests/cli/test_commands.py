@@ -1,6 +1,9 @@
 """The commands as people use them: what they print, how they fail, what they load."""
 
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +173,21 @@ def test_bad_input_is_one_clear_line(monkeypatch, capsys, arguments, message) ->
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_the_shell_completes_commands_and_options(tmp_path) -> None:
+    program = str(Path(sys.executable).parent / "peerfront")
+    if not Path(program).exists():
+        pytest.skip("the command peerfront is not installed beside this Python")
+    home = {**os.environ, "HOME": str(tmp_path)}
+    for words, place, expected in (("peerfront pl", 1, ["plan"]), ("peerfront plan --dead", 2, ["--deadline"])):
+        asked = {"COMP_WORDS": words, "COMP_CWORD": str(place), "_PEERFRONT_COMPLETE": "complete_bash"}
+        done = subprocess.run([program], env=home | asked, capture_output=True, text=True, check=False)
+        assert done.stdout.split() == expected, done.stderr
+    if (bash := shutil.which("bash")) is None:
+        return
+    typed = f"{shlex.quote(program)} --install-completion; exit $?"  # the shell in which it is typed
+    done = subprocess.run([bash, "-c", typed], env=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "_PEERFRONT_COMPLETE" in (tmp_path / ".bash_completions" / "peerfront.sh").read_text()
+    assert "peerfront.sh" in (tmp_path / ".bashrc").read_text()

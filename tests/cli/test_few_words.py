@@ -9,7 +9,7 @@ import pytest
 from cli.commands import run_command
 from peerfront.study.model import load
 
-LIMITS = {"check": 150, "fit": 120, "plan": 100, "week": 150, "forecast": 140}
+LIMITS = {"check": 150, "fit": 120, "plan": 100, "week": 150, "forecast": 140, "estimate": 150}
 SPENDS = "Other numbers of coupons this round"
 DEADLINE, TARGET = ("--deadline", "2024-09-01"), ("--target", "230")
 ASKED = {
@@ -71,6 +71,9 @@ def test_commands_are_brief(run, asked: str) -> None:
 
 def test_details_say_the_rest(run, made: Path) -> None:
     assert beside_tables(run("check", "study.csv")) <= LIMITS["check"]
+    estimate = ("estimate", "study.csv", "--outcome", "gender", "--by", "district", "--bootstraps", "20")
+    assert beside_tables(run(*estimate)) <= LIMITS["estimate"]
+    assert "likely off by" in run(*estimate, "--details")
     order = ("model", "--study-file", "study.csv", "--budget", "60")
     assert beside_tables(run("forecast", *order, *TARGET, "--episodes", "50")) <= LIMITS["forecast"]
     assert "Trees, the largest first" in run("check", "study.csv", "--details")

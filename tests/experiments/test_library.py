@@ -41,6 +41,8 @@ def test_results_show_themselves(results) -> None:
     assert html.count("<table") == 4  # two worlds, two metrics
     assert "Discounted reward in icpsr22140" in html
     assert f"{first['mean']:.1f}" in html
+    assert "Discounted reward in icpsr22140" in str(results)
+    assert f"{first['mean']:.1f}" in str(results)
     axes = results.plot("icpsr22140").axes
     assert len(axes) == 4  # two discounts, rewards and recruits
     assert len(axes[0].lines) == len(results.policies)

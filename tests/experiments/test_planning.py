@@ -9,7 +9,7 @@ import pytest
 from experiments.small import SMALL
 from peerfront.baselines.simple_rules import Constant, Evenly
 from peerfront.experiments.comparison_run import run_comparison
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import ComparisonFailed, SettingError, UnknownName
 from peerfront.problem import Rules, rollout
 from peerfront.words.comparison_words import markdown_report
 
@@ -85,7 +85,7 @@ def test_price_index_plays_wherever_a_table_holds_the_prices() -> None:
     for models in ("oracle", "learned", "learned:offspring=softmax"):
         means = run_comparison(dataclasses.replace(small, models=models)).episodes.groupby("policy")["recruits"].mean()
         assert means["price_index"] > means["random_split"], models
-    with pytest.raises(SettingError, match="'price_index' needs a table of prices.*'icpsr22140'"):
+    with pytest.raises(ComparisonFailed, match="'price_index' needs a table of prices.*'icpsr22140'"):
         run_comparison(dataclasses.replace(small, worlds=("icpsr22140",)))
 
 

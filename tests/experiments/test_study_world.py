@@ -9,7 +9,7 @@ import peerfront as pf
 from cli.commands import run_command
 from peerfront.data.read.read_settings import ReadSettings
 from peerfront.data.schema_file import schema_text
-from peerfront.experiments.comparison import file_digests
+from peerfront.experiments.comparison import Comparison, file_digests
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.problem import Rules
 from peerfront.simulation.demo_study import demo_world
@@ -53,7 +53,8 @@ def test_a_schema_file_says_how_to_read_it(demo_file, tmp_path) -> None:
     (tmp_path / "schema.toml").write_text(schema_text(fewer))
     world = pf.make_world("study:file=study.csv,schema=schema.toml")
     assert "district" not in world.schema.names
-    assert set(file_digests("study:file=study.csv,schema=schema.toml")) == {"study.csv", "schema.toml"}
+    asked = Comparison(("study:file=study.csv,schema=schema.toml",))
+    assert set(file_digests(asked, asked.worlds[0])) == {"study.csv", "schema.toml"}
 
 
 def test_policies_are_compared_in_it(demo_file) -> None:

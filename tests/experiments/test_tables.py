@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from peerfront.cli.research import terminal_table
 from peerfront.experiments.comparison import Comparison, run_task, tasks
 from peerfront.experiments.comparison_run import run_comparison
 from peerfront.problem import Rules
-from peerfront.words.comparison_words import difference_tables, markdown_report, mean_tables
+from peerfront.words.comparison_words import difference_tables, in_latex, markdown_report, mean_tables
 
 
 def test_the_tables_agree_with_the_trajectories(finished) -> None:
@@ -80,6 +81,12 @@ def test_tables_for_people() -> None:
     text = markdown_report(results)
     assert "| random_split |" in text
     assert "20 coupons, 4 people at the start" in text
+    latex = results.to_latex("threshold:cutoff=0.9,at_least=4")
+    for part in (r"\begin{tabular}", r"\toprule", r"\end{tabular}"):
+        assert latex.count(part) == len(means) + 1
+    assert r"random\_split & " in latex
+    rows = "\n".join(line for line in latex.splitlines() if not line.startswith("%"))
+    assert not re.search(r"(?<!\\)[_%#]|[^\x00-\x7f]", rows)  # no sign that LaTeX takes for a command
     console = Console(width=80, file=io.StringIO())
     for each in [*means, *difference_tables(results)]:
         console.print(terminal_table(each))
@@ -95,6 +102,10 @@ def test_tables_for_people() -> None:
     assert means[0].rows[0][1] == f"{row['mean']:.1f} ± {margin:.1f}"
     capped = dataclasses.replace(SMALL, worlds=("bridge",), rules=Rules(budget=5, max_per_person=2, max_per_round=3))
     assert "at most 2 coupons a person, at most 3 coupons a round" in markdown_report(run_comparison(capped))
+
+
+def test_no_cell_of_latex_is_taken_for_the_length_of_a_row() -> None:
+    assert in_latex("[1.5cm] a_b & c") == r"{[}1.5cm] a\_b \& c"
 
 
 def test_two_variants_of_a_world_get_two_figures(tmp_path) -> None:

@@ -2,16 +2,20 @@
 
 import io
 import re
+import tempfile
 import warnings
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from peerfront.foundation import spreadsheets
+from peerfront.foundation.files import write_csv
 from peerfront.foundation.pictures import new_figure, rendered
 from peerfront.foundation.shown import lose_nothing, visible, visible_message, visible_on_page
-from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised
+from peerfront.foundation.spreadsheets import as_typed, csv_text, neutralised, write_rows
 from peerfront.foundation.text_tables import read_table
 from peerfront.foundation.typed_dates import read_days
 from peerfront.foundation.typed_values import read_numbers, typed_number
@@ -36,6 +40,17 @@ def test_tables_for_spreadsheets_neutralise_texts_and_names_and_leave_numbers() 
     assert back["=a"].tolist() == ["@x", "b", "-5"]
     assert csv_text(pd.DataFrame({"a": []})) == "a\n"
     assert read_table("made", csv_text(pd.DataFrame({"a": ["x\ry"]}))).frame["a"].tolist() == ["x\ry"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TYPED, TYPED), max_size=8), st.integers(1, 4), st.sampled_from(("b", "b\u0301", "=b")))
+def test_a_table_that_is_written_row_by_row_has_the_same_bytes(rows, at_once, name) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spreadsheets, "_ROWS_AT_ONCE", at_once)
+        by_row, whole = Path(folder, "rows.csv"), Path(folder, "whole.csv")
+        write_rows(by_row, ["a", name], lambda: iter(rows))
+        write_csv(whole, csv_text(pd.DataFrame(rows, columns=["a", name], dtype=object)))
+        assert by_row.read_bytes() == whole.read_bytes()
 
 
 @given(st.text(max_size=40))

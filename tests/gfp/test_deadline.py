@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from peerfront.baselines.simple_rules import AllAtLast, Evenly, Threshold, most_likely_used
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import frozen, perceptron
+from peerfront.foundation.networks import Perceptron
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings
 from peerfront.gfp.greedy import greedy
@@ -22,7 +21,7 @@ from peerfront.gfp.planner import Planner
 from peerfront.gfp.policy_iteration import PolicyIterationSettings, learn_by_policy_iteration
 from peerfront.gfp.states import StateBatch, explored, simulated_returns, visited
 from peerfront.gfp.surrogate import FrozenSurrogate, LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
-from peerfront.gfp.training import Surrogate
+from peerfront.gfp.training import Surrogate, members_of
 from peerfront.problem import Frontier, Policy, Rules, State, rollout
 from peerfront.simulation.typed import bridge
 from simulation.exact import exact_value, solve
@@ -58,7 +57,7 @@ def learned(rules: Rules, discount: float, *, deadline: bool = True) -> LearnedP
 
 def an_untrained_planner(seed: int = 0, rounds: int = 4, discount: float = 0.9) -> Planner:
     surrogate = Surrogate(INPUTS, 12, replace(DEADLINE, latent=3), seed, rounds).freeze()
-    laplace = LaplaceNetwork(INPUTS, frozen(perceptron([INPUTS.width, 8, 3], seed)))
+    laplace = LaplaceNetwork(INPUTS, Perceptron.started([INPUTS.width, 8, 3], seed).frozen())
     return Planner.of(WORLD.response, surrogate, laplace, discount)
 
 
@@ -98,9 +97,7 @@ def test_the_frozen_value_is_the_trained_one() -> None:
     surrogate = Surrogate(INPUTS, 12, DEADLINE, 3, 4)
     budgets, left, first = np.array([5, 12, 0, 7]), np.array([1, 4, 2, 0]), np.array([0, 3, 6, 9, 12])
     rows = INPUTS.rows(people(12))
-    owner = torch.as_tensor(np.repeat(np.arange(4), 3))
-    with torch.no_grad():
-        live = surrogate.values(torch.as_tensor(budgets).float(), torch.as_tensor(rows), owner, torch.as_tensor(left))
+    live = surrogate.values(budgets.astype(np.float32), rows, members_of(first), left.astype(np.float32))
     np.testing.assert_allclose(surrogate.freeze().values(budgets, rows, first, left), live, rtol=1e-4, atol=1e-9)
 
 
@@ -266,7 +263,7 @@ def test_returns_are_simulated_with_the_rounds_that_are_left() -> None:
             ),
             "say how many rounds",
         ),
-        (lambda: Surrogate(INPUTS, 12, DEADLINE, 0, 3).weights(torch.ones(2)), "say how many rounds"),
+        (lambda: Surrogate(INPUTS, 12, DEADLINE, 0, 3).weights(np.ones(2, dtype=np.float32)), "say how many rounds"),
     ],
 )
 def test_bad_settings_are_refused(wrong, message: str) -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from peerfront.baselines.simple_rules import Constant, Evenly, RandomSplit, Threshold
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.networks import Adam
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, learn_by_fitted_value_iteration
 from peerfront.gfp.learning import LearnedPlanner, compared, earned
@@ -272,7 +272,7 @@ def test_people_who_are_alike_are_valued_once_and_the_same(monkeypatch) -> None:
 
     def fitted() -> np.ndarray:
         surrogate = Surrogate(inputs, 40, SurrogateSettings(latent=3, hidden=8), seed=0)
-        optimiser = torch.optim.Adam(surrogate.parameters, lr=1e-2)
+        optimiser = Adam(surrogate.parameters, 1e-2)
         fit_values(surrogate, states, targets, optimiser, steps=40, batch=32, rng=np.random.default_rng(0))
         return surrogate.freeze().values(states.budgets, inputs.rows(states.covariates), states.first)
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.learning import embedding_error, sampled_embeddings
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import LaplaceNetwork, LaplaceSettings, PersonInputs, SurrogateSettings
-from peerfront.gfp.training import LaplaceTrainer, Surrogate
+from peerfront.gfp.training import LaplaceTrainer, Surrogate, members_of
 from peerfront.problem import Frontier, Rules, State, check_feasible, rollout
 from peerfront.simulation.catalog import make_world
 from problem.given_responses import GivenResponse
@@ -56,9 +55,7 @@ def test_the_frozen_surrogate_is_the_trained_one() -> None:
     surrogate = untrained()
     people = WORLD.population(named_luck(("frozen",), 12))
     budgets, first = np.array([5, 30, 0]), np.array([0, 3, 10, 12])
-    owner = torch.as_tensor(np.repeat(np.arange(3), np.diff(first)))
-    with torch.no_grad():
-        live = surrogate.values(torch.as_tensor(budgets).float(), torch.as_tensor(INPUTS.rows(people)), owner)
+    live = surrogate.values(budgets.astype(np.float32), INPUTS.rows(people), members_of(first))
     np.testing.assert_allclose(surrogate.freeze().values(budgets, INPUTS.rows(people), first), live, rtol=1e-4)
     with pytest.raises(SettingError, match="at most 30; found 31"):
         surrogate.freeze().values(np.array([31]), INPUTS.rows(people), np.array([0, 12]))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import frozen, perceptron
+from peerfront.foundation.networks import Perceptron
 from peerfront.foundation.randomness import named_luck
 from peerfront.gfp.backup import Tables
 from peerfront.gfp.greedy import Limits, greedy
@@ -38,7 +38,7 @@ def a_story(name: str, weight: float, latent: int = 3, seed: int = 0) -> Story:
     }[name]
     inputs = PersonInputs(WORLD.schema, None)
     surrogate = Surrogate(inputs, BUDGET, SurrogateSettings(latent=latent, deadline=True), seed, ROUNDS).freeze()
-    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, latent], seed)))
+    laplace = LaplaceNetwork(inputs, Perceptron.started([inputs.width, 8, latent], seed).frozen())
     return Story(response, surrogate, laplace, weight, name)
 
 

@@ -9,7 +9,7 @@ from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.response_choice import clearly, total_error
+from peerfront.models.response.rates import clearly, total_error
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import History
 

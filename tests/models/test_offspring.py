@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import save
 from scipy.special import erf
 from small_fits import fitted
@@ -15,7 +16,13 @@ from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.models.model_diagnostics import field_distances, offspring_report
 from peerfront.models.offspring.category_networks import _gelu
-from peerfront.models.offspring.category_training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
+from peerfront.models.offspring.category_training import (
+    MaskedSettings,
+    SoftmaxSettings,
+    field_loss,
+    fit_masked,
+    fit_softmax,
+)
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.generator_choice import GENERATORS, QUICK_RIVALS, fit_generator, fit_offspring
 from peerfront.models.offspring.inheritance_tables import draw_fields, fit_inheritance
@@ -273,3 +280,21 @@ def test_a_few_kinds_of_recruiters_are_all_learned() -> None:
         shares = np.stack([np.bincount(row, minlength=4) / 2000 for row in children])
         assert np.abs(shares - world.transition[:3]).max() < 0.1, name
     assert fit_offspring(history).rivals["log_score"].max() > -0.5
+
+
+def test_the_loss_of_categories_is_torch_s_cross_entropy() -> None:
+    schema, rng = Schema.of_sizes({"a": 3, "b": 4}), named_generator("cross-entropy")
+    logits, weights = rng.standard_normal((9, 7)).astype(np.float32), rng.random((9, 2)).astype(np.float32)
+    codes = np.stack([rng.integers(-1, size, 9) for size in (3, 4)], axis=1).astype(np.int16)
+    loss, slope = field_loss(schema, logits, codes, weights)
+    twin = torch.tensor(logits, requires_grad=True)
+    total = torch.zeros(())
+    for f, start, end in ((0, 0, 3), (1, 3, 7)):
+        known = codes[:, f] >= 0
+        each = torch.nn.functional.cross_entropy(
+            twin[known, start:end], torch.as_tensor(codes[known, f], dtype=torch.int64), reduction="none"
+        )
+        total = total + (each * torch.as_tensor(weights[known, f])).sum()
+    assert loss == pytest.approx(total.item(), rel=1e-5)
+    total.backward()
+    np.testing.assert_allclose(slope, twin.grad.numpy(), rtol=1e-4, atol=1e-6)

@@ -16,19 +16,18 @@ from peerfront.foundation import time_families
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.response_families import response_log_likelihood
 from peerfront.foundation.time_families import TIME_FAMILIES
+from peerfront.models.response.response_likelihood import log_likelihood
 from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.models.returns.return_fit import ReturnSettings, fit_return_times
+from peerfront.models.returns.return_fit import Mode, Posterior, ReturnSettings, fit_return_times
 from peerfront.models.returns.return_likelihood import (
     COUPONS_SPREAD,
     Cells,
+    Times,
     cell_log_likelihoods,
     holder_likelihood,
-    time_cdf,
-    time_survival,
 )
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
-COUNTS = ("binomial", "betabinomial", "poisson", "nb")
 FLAT = {"prior_variation": 1e3, "prior_spread_variation": 1e3}
 
 
@@ -54,7 +53,6 @@ def studies(draw) -> CouponsSeen:
 @pytest.mark.parametrize("family", TIME_FAMILIES)
 @given(
     seen=studies(),
-    counts=st.sampled_from(COUNTS),
     median=st.floats(3.0, 60.0),
     spread=st.floats(0.4, 1.8),
     rate=st.floats(0.05, 2.0),
@@ -62,21 +60,20 @@ def studies(draw) -> CouponsSeen:
     shifts=st.tuples(st.floats(-1.0, 1.0), st.floats(-1.0, 1.0)),
 )
 @settings(max_examples=60, deadline=None)
-def test_vectorised_and_plain_are_equal(family, seen, counts, median, spread, rate, size, shifts) -> None:
+def test_vectorised_and_plain_are_equal(family, seen, median, spread, rate, size, shifts) -> None:
     cells, site_spread = Cells.of(seen), 0.4
     by_number = np.linspace(-0.5, 0.5, len(cells.numbers))
     point = [math.log(median), math.log(spread), *shifts, math.log(rate), math.log(size), *by_number]
     assert len(point) == cells.parameters
-    at = torch.tensor([point, point], dtype=torch.float64)
-    in_cells = cell_log_likelihoods(cells, family, counts, at, site_spread)
-    both = [cells.by_holder(*(part[row].numpy() for part in in_cells)) for row in (0, 1)]
+    counts, days_of, _ = cell_log_likelihoods(cells, family, np.array([point, point]), site_spread)
+    both = [cells.by_holder(counts[row], days_of[row]) for row in (0, 1)]
     assert np.array_equal(*both)
     for row in range(len(seen)):
         own, k = seen.holder == row, int(seen.coupons[row])
         shift = site_spread * (*shifts, 0.0)[seen.site_codes[row]]
         own_rate = rate * math.exp(COUPONS_SPREAD * by_number[np.searchsorted(cells.numbers, k)])
         levels = np.arange(k + 1)
-        logs = response_log_likelihood(counts, np.full(k + 1, k), levels, np.full(k + 1, own_rate), size, 0.0)
+        logs = response_log_likelihood("binomial", np.full(k + 1, k), levels, np.full(k + 1, own_rate), size, 0.0)
 
         def cdf(time: float, shift: float = shift) -> float:
             return float(time_families.cdf(family, np.array(math.log(time / median) - shift), spread))
@@ -84,7 +81,7 @@ def test_vectorised_and_plain_are_equal(family, seen, counts, median, spread, ra
         days = [None if math.isnan(day) else day for day in seen.return_ages[own]]
         plain = holder_likelihood(np.exp(logs).tolist(), days, float(seen.ages[row]), float(seen.validity[row]), cdf)
         # A return without a date tells nothing of times, so that only the count is left of it.
-        assert math.exp(both[0][row]) == pytest.approx(plain, rel=1e-6, abs=1e-13)  # where plain text has its digits
+        assert math.exp(both[0][row]) == pytest.approx(plain, rel=1e-6, abs=1e-12)  # the least exposure
 
 
 def test_plain_text_against_mpmath() -> None:
@@ -120,26 +117,82 @@ def test_the_counts_of_a_holder_have_chances_that_sum_to_one() -> None:
     assert total == pytest.approx(1.0)
 
 
+def in_torch(cells: Cells, family: str, point: torch.Tensor, site_spread: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same likelihoods of one point in torch, for its slopes; lognormal and Weibull times only."""
+
+    def cdf(ages: np.ndarray, site: np.ndarray) -> torch.Tensor:
+        shifts = torch.cat([site_spread * point[2 : 2 + cells.sites], torch.zeros(1, dtype=torch.float64)])
+        x = (torch.log(torch.as_tensor(ages) + 0.5) - point[0] - shifts[torch.as_tensor(site)]) * torch.exp(-point[1])
+        if family == "lognormal":
+            return torch.special.ndtr(x)
+        return -torch.expm1(-math.log(2.0) * torch.exp(x * math.pi / math.sqrt(6.0)))
+
+    expires, complete = np.isfinite(cells.validity), cells.followed >= cells.validity
+    in_time = torch.where(
+        torch.as_tensor(expires), cdf(np.where(expires, cells.validity, 1.0), cells.site), torch.ones(1).double()
+    )
+    exposure = torch.where(torch.as_tensor(complete), 1.0, cdf(cells.followed, cells.site) / in_time)
+    by_number = point[4 + cells.sites :][np.searchsorted(cells.numbers, cells.coupons)]
+    rates = torch.exp(point[2 + cells.sites] + COUPONS_SPREAD * by_number)
+    zero = torch.zeros(1, dtype=torch.float64)
+    counts = log_likelihood(
+        "binomial", torch.as_tensor(cells.coupons), torch.as_tensor(cells.recruits), rates, zero, zero, zero, exposure
+    )
+    first = torch.as_tensor(cells.days <= 0.5)
+    early = torch.where(first, 0.0, cdf(np.maximum(cells.days - 1.0, 0.0), cells.days_site))
+    chance = cdf(cells.days, cells.days_site) - early
+    return counts, torch.log(chance) - torch.log(cdf(cells.days_followed, cells.days_site))
+
+
+@pytest.mark.parametrize("family", ["lognormal", "weibull"])
+@given(
+    seen=studies(),
+    point=st.tuples(*(st.floats(low, high) for low, high in ((2.0, 3.5), (-0.6, 0.5), (-1, 1), (-1, 1), (-2, 0.5)))),
+)
+def test_values_and_slopes_are_those_of_torch(family, seen, point) -> None:
+    cells = Cells.of(seen)
+    at = np.array([*point, 0.0, *np.linspace(-0.5, 0.5, len(cells.numbers))])
+    rng = named_generator("weights of cells", len(seen))
+    weights = rng.random(len(cells.coupons)), rng.random(len(cells.days))
+    counts, days, slopes = cell_log_likelihoods(cells, family, at[None], 0.4)
+    twin = torch.tensor(at, requires_grad=True)
+    of_torch = in_torch(cells, family, twin, 0.4)
+    np.testing.assert_allclose(counts[0], of_torch[0].detach().numpy(), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(days[0], of_torch[1].detach().numpy(), rtol=1e-6, atol=1e-8)
+    total = sum((torch.as_tensor(w) * part).sum() for w, part in zip(weights, of_torch, strict=True))
+    (expected,) = torch.autograd.grad(total, twin)
+    np.testing.assert_allclose(slopes(*weights)[0], expected.numpy(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("family", TIME_FAMILIES)
-def test_gradients(family) -> None:
-    x = torch.tensor([[-2.0, -0.3, 0.0, 1.2]], dtype=torch.float64, requires_grad=True)
-    log_spread = torch.tensor([[0.1]], dtype=torch.float64, requires_grad=True)
-    for function in (time_cdf, time_survival):
-        assert torch.autograd.gradcheck(lambda a, b, f=function: f(family, a, b), (x, log_spread), eps=1e-5, atol=1e-5)
-    both = time_cdf(family, x, log_spread) + time_survival(family, x, log_spread)
-    assert both.detach().numpy() == pytest.approx(1.0)
+def test_slopes_are_those_of_central_differences(family) -> None:
+    times, x = Times(family, np.array([[0.1]])), np.array([[-2.0, -0.3, 0.0, 1.2]])
+    low, high, step = x, x + 0.7, 1e-5
+    for value, slopes in (
+        (lambda moved, spread: times.until(x + moved, spread), times.slopes_until(x)),
+        (lambda moved, spread: times.between(low + moved, high + moved, spread), times.slopes_between(low, high)),
+    ):
+        own = times.log_spread
+        in_x = (value(step, own) - value(-step, own)) / (2 * step)
+        in_spread = (value(0.0, own + step) - value(0.0, own - step)) / (2 * step)
+        np.testing.assert_allclose(slopes[0], in_x, atol=1e-8)
+        np.testing.assert_allclose(slopes[1], in_spread, atol=1e-8)
     seen = CouponsSeen(
         np.array([3, 2, 3]), np.array([14.0, 40.0, 9.0]), np.array([0, 1, 1]), np.array([0.0, 30.0, 3.0]),
         np.array([28.0, 35.0, NEVER]), np.array([0, -1, 1]), ("a", "b"),
     )  # fmt: skip
-    cells = Cells.of(seen)
-    point = torch.tensor([[2.7, 0.1, 0.3, -0.2, -0.5, 0.4, 0.1, 0.2]], dtype=torch.float64, requires_grad=True)
-
-    def total(at):
-        counts, days = cell_log_likelihoods(cells, family, "betabinomial", at, 0.5)
-        return counts.sum() + days.sum()
-
-    assert torch.autograd.gradcheck(total, (point,), eps=1e-5, atol=1e-4)
+    posterior = Posterior(seen, ReturnSettings())
+    weights = posterior.cells.weights(posterior.everybody)
+    for point in (
+        [2.7, 0.1, 0.3, -0.2, -0.5, 0.4, 0.1, 0.2],
+        [2.7, 0.1, 0.3, -0.2, 7.0, 0.4, 0.1, 0.2],  # a rate beyond the largest
+        [20.0, 9.0, 0.3, -0.2, -0.5, 0.4, 0.1, 0.2],  # median and spread beyond their limits
+    ):
+        mode = Mode(family, 0.5, 1.3, np.array(point), 0.0)
+        moved = mode.point + step * np.concatenate([np.eye(8), -np.eye(8)])
+        heights, _ = posterior.log_density(moved, mode, weights)
+        (slopes_here,) = posterior.log_density(mode.point[None], mode, weights)[1]()
+        np.testing.assert_allclose(slopes_here, (heights[:8] - heights[8:]) / (2 * step), rtol=1e-5, atol=1e-5)
 
 
 # Where everything is used in the end and every holder has one coupon, it is plain right-censored survival analysis.
@@ -158,9 +211,9 @@ def certain_use(ages, days, there) -> Callable[[str, float, float], float]:
     cells = Cells.of(seen)
 
     def total(family: str, median: float, spread: float) -> float:
-        point = torch.tensor([[math.log(median), math.log(spread), math.log(150.0), 0.0, 0.0]], dtype=torch.float64)
-        counts, own = cell_log_likelihoods(cells, family, "binomial", point, 0.0)
-        return float(cells.by_holder(counts[0].numpy(), own[0].numpy()).sum())
+        point = np.array([[math.log(median), math.log(spread), math.log(150.0), 0.0, 0.0]])
+        counts, own, _ = cell_log_likelihoods(cells, family, point, 0.0)
+        return float(cells.by_holder(counts[0], own[0]).sum())
 
     return total
 

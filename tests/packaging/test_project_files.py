@@ -73,7 +73,9 @@ def test_citation_changelog_and_package_name_the_same_version(project: dict[str,
 
 
 def test_the_workflow_tests_every_python_that_the_package_names(project: dict[str, Any]) -> None:
-    job = read_yaml(".github/workflows/test.yml")["jobs"]["test"]
+    jobs = read_yaml(".github/workflows/test.yml")["jobs"]
+    assert {"run": "make audit"} in jobs["audit"]["steps"]
+    job = jobs["test"]
     assert tuple(job["strategy"]["matrix"]["python"]) == PYTHONS
     assert {"run": "make test-all"} in job["steps"]
     named = [name.rpartition(" ")[2] for name in project["project"]["classifiers"] if "Python :: 3." in name]

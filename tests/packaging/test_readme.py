@@ -12,6 +12,7 @@ import peerfront as pf
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 LESS_EFFORT = """
 import peerfront as pf
 
@@ -27,7 +28,7 @@ pf.compare = lambda **given: compare(
 def test_the_python_runs(tmp_path: Path) -> None:
     """It runs as it stands, beside a made-up study.csv, with less effort for what takes minutes."""
     pf.demo_study(people=150).study.to_csv(tmp_path / "study.csv", index=False)
-    (block,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    block, _ = BLOCKS
     done = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", LESS_EFFORT + block],
         cwd=tmp_path,
@@ -37,6 +38,21 @@ def test_the_python_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_policy_of_ones_own_takes_fifteen_lines_and_runs(tmp_path: Path) -> None:
+    _, block = BLOCKS
+    assert sum(bool(line.strip()) for line in block.splitlines()) <= 15
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", block],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "MostFirst" in done.stdout
 
 
 def test_every_command_is_named() -> None:

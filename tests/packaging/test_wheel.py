@@ -22,6 +22,7 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 def run(*command: str | Path, folder: Path) -> str:
     """Run a command without the checkout on its path; return what it prints."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    environment["SOURCE_DATE_EPOCH"] = "1704067200"  # as `make wheel` gives the time of the last commit
     done = subprocess.run(list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -30,10 +31,17 @@ def run(*command: str | Path, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of a copy of the sources, so that nothing is left behind in the checkout."""
+    return built_wheel(tmp_path_factory)
+
+
+def built_wheel(tmp_path_factory: pytest.TempPathFactory, written: float | None = None) -> Path:
+    """Build a wheel of the sources, as if all files had been written at this time."""
     copy = tmp_path_factory.mktemp("sources")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, copy)
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for path in copy.rglob("*") if written is not None else ():
+        os.utime(path, (written, written))
     out = tmp_path_factory.mktemp("wheel")
     run(*PIP, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", out, copy, folder=out)
     (built,) = out.glob("*.whl")
@@ -60,6 +68,13 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_same_sources_give_the_same_bytes(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    again = built_wheel(tmp_path_factory, written=1_500_000_000.0)
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.slow
 def test_the_metadata_say_what_it_is(metadata: Message) -> None:
     assert metadata["Version"] == peerfront.__version__
     assert "coupons" in metadata["Summary"]
@@ -68,6 +83,7 @@ def test_the_metadata_say_what_it_is(metadata: Message) -> None:
         "dask",
         "live",
         "ray",
+        "research",
         "smoothing",
     ]  # tools of development are dependency groups
     for version in ("3.11", "3.12", "3.13"):

@@ -87,7 +87,7 @@ def test_what_may_be_spent_is_what_the_check_allows(people, budget, per_person, 
     ],
 )
 def test_infeasible_allocations_name_policy_and_excess(coupons, rules, fault) -> None:
-    with pytest.raises(InfeasibleAllocation, match=f"'greedy' made an infeasible allocation: .*{fault}"):
+    with pytest.raises(InfeasibleAllocation, match=f"'greedy' made an infeasible allocation in round 0 .*{fault}"):
         check_feasible(Allocation.of(coupons), state(**rules), "greedy")
 
 

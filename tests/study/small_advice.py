@@ -14,7 +14,7 @@ from peerfront.data.reading import read_study
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.data.study_schema import StudySchema, history_of
-from peerfront.foundation.networks import frozen, perceptron
+from peerfront.foundation.networks import Perceptron
 from peerfront.foundation.randomness import named_generator
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.surrogate import LaplaceNetwork, PersonInputs, SurrogateSettings
@@ -92,7 +92,7 @@ def a_fit(*stories: str) -> Fit:
     history, belief = history_of(study, schema), a_belief(*stories)
     inputs = PersonInputs(history.schema, value_response(belief))
     surrogate = Surrogate(inputs, 20, SurrogateSettings(latent=3, hidden=8, deadline=True), 1, RULES.rounds)
-    laplace = LaplaceNetwork(inputs, frozen(perceptron([inputs.width, 8, 3], 2)))
+    laplace = LaplaceNetwork(inputs, Perceptron.started([inputs.width, 8, 3], 2).frozen())
     return Fit(
         schema.schema,
         belief,

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from peerfront.foundation.machine import one_thread
 from peerfront.simulation.demo_study import demo_study
@@ -51,16 +52,14 @@ def test_threads_and_hashes_change_nothing(tmp_path) -> None:
 
 
 def test_what_was_set_before_is_put_back() -> None:
-    import torch
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with one_thread(training=True):
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-        with pytest.raises(ZeroDivisionError), one_thread(training=True):
+    with threadpool_limits(limits=2):
+        before = threads()
+        with one_thread():
+            assert threads() == {1}
+        assert threads() == before
+        with pytest.raises(ZeroDivisionError), one_thread():
             _ = 1 / 0
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
+        assert threads() == before

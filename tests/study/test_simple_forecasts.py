@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scoringrules import crps_ensemble
 
 from peerfront.study.simple_forecasts import log_score, recruits_until, simple_forecasts
 from study.small_advice import a_study
@@ -60,3 +61,10 @@ def test_close_and_narrow_scores_best() -> None:
     assert log_score(around, 100) < log_score(around, 150) < log_score(around, 400)
     assert log_score(around, 100) < log_score(np.arange(0, 210, 10), 100)
     assert log_score(np.full(21, 110), 100) == pytest.approx(np.log(111 / 101))
+
+
+def test_the_score_is_that_of_scoringrules() -> None:
+    for n in (1, 2, 40):
+        totals = np.random.default_rng(n).poisson(20, n)
+        expected = float(crps_ensemble(np.log1p(17), np.log1p(totals)))
+        assert log_score(totals, 17) == pytest.approx(expected, rel=1e-12)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from peerfront.foundation.covariates import Codes, Schema
-from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.torch_networks import perceptron
 from peerfront.problem import Rules, State
 
 Array = NDArray[np.float64]

@@ -30,9 +30,9 @@ from peerfront.baselines.simple_rules import most_likely_used
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import among, check_fields, truth
+from peerfront.foundation.torch_networks import perceptron
 from peerfront.problem import ResponseModel, Rules, World
 
 SPLITS = ("likeliest", "drawn")

@@ -52,9 +52,9 @@ from peerfront.baselines.q_learning import Exploration, Loss, QLearningSettings,
 from peerfront.foundation.counts import count_from_survival
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import perceptron
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import between, check_fields, one_or_more, truth
+from peerfront.foundation.torch_networks import perceptron
 from peerfront.problem import Rules, World
 
 

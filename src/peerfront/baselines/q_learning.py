@@ -21,12 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import huber_loss
+from torch.nn.utils import clip_grad_norm_
 
 from peerfront.baselines.agents import Action, Agent, Frontiers, RandomActions
 from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.networks import gradient_steps
 from peerfront.foundation.randomness import Luck, named_generator, named_key, named_luck
 from peerfront.foundation.settings import (
     among,
@@ -261,11 +261,11 @@ class _Learner:
 
     def _step(self) -> None:
         """One gradient step on a batch of the replay."""
-
-        def batch_loss() -> Tensor:
-            return self.loss(self.online, self.target, self.replay.sample(self.settings.batch, self.rng), self.rng)
-
-        gradient_steps(self.optimiser, batch_loss, 1, longest_gradient=self.settings.longest_gradient)
+        self.optimiser.zero_grad()
+        self.loss(self.online, self.target, self.replay.sample(self.settings.batch, self.rng), self.rng).backward()
+        if self.settings.longest_gradient is not None:
+            clip_grad_norm_(self.online.parameters(), self.settings.longest_gradient)
+        self.optimiser.step()
         self.gradient_steps += 1
         if self.settings.copy_every is not None:
             if self.gradient_steps % self.settings.copy_every == 0:

@@ -7,7 +7,7 @@ import typer
 
 from peerfront.cli import options
 from peerfront.cli.options import claim, kept_in, number, output, schema_in, shown_progress, study_in, text
-from peerfront.cli.screen import show_result, show_written
+from peerfront.cli.screen import show_result, show_written, tell
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Remedy, note
 from peerfront.words.result_files import DESIGN_FILES, estimate_files, write_design, write_estimates
@@ -145,10 +145,22 @@ def estimate_command(
     decisions: Annotated[
         Path | None, text("FILE", "Take strata from this decision log: of `plan --decisions`, or the folder of `week`.")
     ] = None,
+    population_guess: Annotated[
+        float | None,
+        number("A guess of the population's size: say what the order of network sizes adds to it."),
+    ] = None,
     interval: Annotated[
-        str, text("KIND", "How intervals are made: neighbourhood or tree (bootstrap).")
+        str,
+        text("KIND", "The bootstrap of the intervals: neighbourhood, tree, salganik, or ss (needs --population)."),
     ] = "neighbourhood",
     bootstraps: Annotated[float, number("Times the sample is drawn again.")] = 1000,
+    weights: Annotated[
+        bool, typer.Option("--weights", help="Also everybody's weights, and replicate weights (for R's survey).")
+    ] = False,
+    estimator: Annotated[
+        str | None, text("NAME", "The estimator of the weights, such as RDS-II; otherwise the advised one.")
+    ] = None,
+    details: options.DETAILS = False,
     seed: options.SEED = 0,
     out: Annotated[Path | None, output("Folder for tables (CSV), words (text) and pictures (PNG, SVG).")] = None,
     schema: options.SCHEMA = None,
@@ -162,9 +174,13 @@ def estimate_command(
 ) -> object:
     """Estimate shares and means in the population, also where coupons depended on people.
 
-    Says which estimator is valid here and why. Those that are not are shown in grey, with how far they are likely off.
+    Says which estimator to use here and why. With --details all are shown: those that are not valid in grey, with how
+    far they are likely off.
     """
-    names = estimate_files(len(outcome))
+    groups = bool(by)
+    if estimator is not None and not weights:
+        raise SettingError("estimation.estimator_of_weights", remedy=Remedy("weights", True))
+    names = estimate_files(len(outcome), groups=groups, guess=population_guess is not None, weights=weights)
     claim(context, out, names, overwrite=overwrite, inputs=(file, schema, decisions, *(sheet or ())))
     from peerfront.study.estimation import estimate
     from peerfront.words.estimates import estimate_table
@@ -184,13 +200,30 @@ def estimate_command(
         bootstraps=bootstraps,  # type: ignore[arg-type] # checked there
         interval=interval,
         seed=seed,
+        population_guess=population_guess,  # type: ignore[arg-type] # checked there
     )
-    show_result([estimate_table(estimates)], estimates.lines())
+    weighed = [
+        (estimates.weights(name, estimator), estimates.replicate_weights(name, estimator))
+        for name in (outcome if weights else ())
+    ]
+    if details:
+        show_result([estimate_table(estimates)], [*estimates.lines(), *estimates.details()])
+    else:
+        show_result([], estimates.lines())
+        tell("All estimators, and why: --details. Files: --out FOLDER.")
     if out is not None:
-        write_estimates(out, estimates)
+        write_estimates(out, estimates, groups=groups, weights=weighed)
         show_written(out, names)
+    elif weights:
+        tell("Weights are for files: give --out FOLDER, or read them with --json.")
+    of_each = [
+        {"outcome": name, "people": people, "replicates": replicates.iloc[:, 1:].to_numpy().T}
+        for name, (people, replicates) in zip(outcome, weighed, strict=False)
+    ]
     verdicts = {each.outcome.name: each.verdict for each in estimates.outcomes}
     return {
         "estimates": estimates.table, "verdicts": verdicts, "population": estimates.population,
-        "interval": estimates.interval, "notes": estimates.notes, "lines": estimates.lines(),
+        "interval": estimates.interval, "comparisons": estimates.comparisons,
+        "population_size": estimates.population_size, "notes": estimates.notes, "lines": estimates.lines(),
+        "details": estimates.details(), **({"weights": of_each} if weights else {}),
     }  # fmt: skip

@@ -261,10 +261,8 @@ def verify_command(
             err=True,
         )
         raise typer.Exit(1)
-    tell(
-            "{users:,} users, {contacts:,} contact details; {heads:,} signed heads and {backups:,} back-ups agree.",
-            users=found.users, contacts=found.contacts, heads=found.heads, backups=found.backups,
-        )  # fmt: skip
+    tell("Users: {users:,}; contact details: {contacts:,}.", users=found.users, contacts=found.contacts)
+    tell("Signed heads that agree: {heads:,}; back-ups: {backups:,}.", heads=found.heads, backups=found.backups)
     tell("Whole: the chain of events is unbroken, and every row follows from it. Write the hash down elsewhere.")
     tell(
         "Who has the database, keys.json and all back-ups can rewrite everything: only a hash that was written down "

@@ -53,7 +53,7 @@ app = typer.Typer(
     name="peerfront",
     help="Decide who gets how many referral coupons, this round and the next.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

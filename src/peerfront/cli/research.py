@@ -1,6 +1,6 @@
 """The commands of research: `peerfront worlds`, `policies`, `simulate`, `compare` and `reproduce`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +9,7 @@ import typer
 from peerfront.cli import options
 from peerfront.cli.options import kept_in, output, shown_progress
 from peerfront.cli.screen import cell, new_screen, show_result, tell
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import ComparisonFailed, PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.messages import note
 from peerfront.foundation.shown import visible
 from peerfront.words.language import Text, joined, say
@@ -18,7 +18,10 @@ from peerfront.words.result_table import ResultTable
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-    from peerfront.foundation.settings import Option
+    from peerfront.experiments.policies import PolicyEntry
+    from peerfront.foundation.messages import Message
+    from peerfront.foundation.settings import Option, Spec
+    from peerfront.simulation.catalog import WorldEntry
 
 _FIELDS_SHOWN = 60
 _ENDINGS = {
@@ -34,16 +37,19 @@ def worlds_command(
 ) -> object:
     """List the worlds a policy can be tested in, or describe one."""
     from peerfront.foundation.settings import Spec
-    from peerfront.simulation.catalog import WORLDS, make_world, world_entry
+    from peerfront.simulation.catalog import GROUP, WORLDS, make_world, world_entry
 
     console = new_screen()
     if name is None:
-        print_list(say("world"), {key: entry.summary for key, entry in WORLDS.items()})
+        entries = {**WORLDS, **entries_of_packages(GROUP, WORLDS, world_entry)}
+        summaries = {key: getattr(entry, "summary", entry) for key, entry in entries.items()}
+        print_list(say("world"), summaries)
         console.print(str(say("Describe one with {command}.", command="peerfront worlds NAME")))
-        return {key: each.summary for key, each in WORLDS.items()}
+        return summaries
     spec = Spec.parse(name)
     entry, world = world_entry(spec), make_world(spec)
-    console.print(cell(spec.name, "bold").append(f": {entry.summary}\n\n{entry.description}\n", style="not bold"))
+    about = dict.fromkeys([str(entry.summary), str(entry.description)])  # a world of another package has one sentence
+    console.print(cell(spec.name, "bold").append(": " + "\n\n".join(about) + "\n", style="not bold"))
     fields: list[object] = [
         f"{visible(field.name, 60)} ({len(field)})" for field in world.schema.fields[:_FIELDS_SHOWN]
     ]
@@ -69,16 +75,36 @@ def worlds_command(
 
 def policies_command() -> object:
     """List the policies that can play, with their settings."""
-    from peerfront.experiments.policies import POLICIES
+    from peerfront.experiments.policies import GROUP, POLICIES, policy_entry
 
-    print_list(say("policy"), {name: entry.summary for name, entry in POLICIES.items()})
+    entries = {**POLICIES, **entries_of_packages(GROUP, POLICIES, policy_entry)}
+    summaries = {name: getattr(entry, "summary", entry) for name, entry in entries.items()}
+    settings = {name: entry.options for name, entry in entries.items() if hasattr(entry, "options")}
+    print_list(say("policy"), summaries)
     console = new_screen()
-    for name, entry in POLICIES.items():
-        print_options(console, name, entry.options)
+    for name, its_settings in settings.items():
+        print_options(console, name, its_settings)
     return {
-        name: {"summary": entry.summary, "options": {key: option.help for key, option in entry.options.items()}}
-        for name, entry in POLICIES.items()
+        name: {"summary": summary, "options": {key: option.help for key, option in settings.get(name, {}).items()}}
+        for name, summary in summaries.items()
     }
+
+
+def entries_of_packages(
+    group: str, ours: Collection[str], entry_of: "Callable[[Spec], WorldEntry | PolicyEntry]"
+) -> "dict[str, WorldEntry | PolicyEntry | Message]":
+    """What other packages offer under names that are not ours; what is wrong with it if it cannot be loaded."""
+    from peerfront.foundation.own_parts import offered
+    from peerfront.foundation.settings import Spec
+
+    entries: dict[str, WorldEntry | PolicyEntry | Message] = {}
+    for name in offered(group):
+        if name not in ours:
+            try:
+                entries[name] = entry_of(Spec(name))
+            except PeerfrontError as problem:
+                entries[name] = problem.message
+    return entries
 
 
 def print_list(kind: Text, summaries: Mapping[str, object]) -> None:
@@ -244,19 +270,28 @@ def compare_command(
     if resume and overwrite:
         raise SettingError("comparison.resume_or_overwrite")
 
+    failed = None
     with shown_progress(kept_in(out)) as progress:
-        results = run_comparison(
-            comparison,
-            out,
-            workers=Workers(workers, backend, scheduler),
-            resume=resume,
-            overwrite=overwrite,
-            against=against,
-            progress=progress,
-        )
+        try:
+            results = run_comparison(
+                comparison,
+                out,
+                workers=Workers(workers, backend, scheduler),
+                resume=resume,
+                overwrite=overwrite,
+                against=against,
+                progress=progress,
+            )
+        except ComparisonFailed as problem:
+            if problem.results is None:
+                raise
+            failed, results = problem, problem.results
     console = new_screen()
-    for table in [*mean_tables(results), *difference_tables(results, against)]:
+    shown = against if against in results.policies else None
+    for table in [*mean_tables(results), *difference_tables(results, shown)]:
         console.print(terminal_table(table))
+    if failed is not None:
+        raise failed
     if out is not None:
         tell("\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md")
     return {"means": results.table, "differences": results.differences, "bounds": results.bounds}
@@ -308,7 +343,7 @@ def reproduce_command(
     """
     from peerfront.experiments.comparison import PAPER_DISCOUNTS
     from peerfront.experiments.comparison_run import Workers
-    from peerfront.experiments.reproduction import claimed_folder_of, reproduce, reproduction_plan
+    from peerfront.experiments.reproduction import TRAININGS, claimed_folder_of, reproduce, reproduction_plan
     from peerfront.words.reproduction_report import write_reproduction
 
     if quick and full:
@@ -317,6 +352,21 @@ def reproduce_command(
     usual = (PAPER_DISCOUNTS[0], PAPER_DISCOUNTS[-1]) if quick else PAPER_DISCOUNTS
     plan = reproduction_plan(scale, tuple(discount or usual), seed)
     context.with_resource(claimed_folder_of(plan, out, overwrite=overwrite))
+    described = {"draws": len(plan.parts[-1].comparison.draws), "episodes": plan.parts[-1].comparison.episodes}
+    if quick:
+        tell(
+            "Table: the world that the paper's text describes, {draws} draw of {episodes} episodes, at discounts "
+            "{discounts}. The published Table 1 needs a run without --quick.",
+            discounts=[f"{each:g}" for each in plan.discounts],
+            **described,
+        )
+    else:
+        tell(
+            "Tables: the published Table 1 in its own world, {trainings} trainings; and the world that the paper's "
+            "text describes, {draws} draws of {episodes} episodes.",
+            trainings=TRAININGS,
+            **described,
+        )
     stopped = say("What is done is kept in {folder}. Repeat the command to go on from there.", folder=out)
     with shown_progress(stopped) as progress:
         reproduction = reproduce(

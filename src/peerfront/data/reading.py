@@ -157,7 +157,12 @@ def read_content(path: Path, content: bytes, settings: ReadSettings) -> Study:
 
 def study_from_table(table: pd.DataFrame, settings: ReadSettings | None = None, name: str = "the table") -> Study:
     """Read a study from a pandas table, as from its CSV file; messages count rows from 2 and call it `name`."""
-    return _checked(list_text(Path(name), csv_text(table), settings or ReadSettings(), ()))
+    return study_from_text(csv_text(table), settings or ReadSettings(), name)
+
+
+def study_from_text(text: str, settings: ReadSettings, name: str) -> Study:
+    """Read a study from the text of its CSV file; messages call it `name`."""
+    return _checked(list_text(Path(name), text, settings, ()))
 
 
 def _checked(listing: Listing) -> Study:

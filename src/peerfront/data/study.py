@@ -22,7 +22,8 @@ from peerfront.data.read.listing import Texts
 from peerfront.data.read.read_settings import Columns, ReadSettings
 from peerfront.data.study_calendar import open_table, study_as_of, waiting_people
 from peerfront.foundation.checked_calls import checked_class
-from peerfront.foundation.messages import Message
+from peerfront.foundation.errors import check_extra
+from peerfront.foundation.messages import Message, note
 from peerfront.foundation.recruitment_trees import NOBODY as NOBODY
 from peerfront.foundation.recruitment_trees import Trees
 from peerfront.foundation.recruitment_trees import trees_of as trees_of
@@ -188,7 +189,8 @@ class Study:
 
     def graph(self) -> "nx.DiGraph[str]":
         """Return the recruitment trees, an edge from recruiter to recruit; people carry their columns."""
-        import networkx as nx  # only here: it takes a while to load
+        check_extra("networkx", note("extras.graphs"), "research")
+        import networkx as nx
 
         graph: nx.DiGraph[str] = nx.DiGraph()
         for person, record in zip(

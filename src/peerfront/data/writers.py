@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from peerfront.foundation.recruitment_trees import NOBODY
 from peerfront.foundation.spreadsheets import neutralised, quoting_for
 
 DOT, GRAPHML, EDGES = "dot", "graphml", "edges"
+_XML_KINDS = {bool: "boolean", int: "long", float: "double"}
 _NONE_CODES = ("0", "-1", "-9", "-99", "-999", "-9999", "NONE")
 
 
@@ -126,15 +128,24 @@ def dot_text(study: Study) -> str:
 
 def graphml_text(study: Study) -> str:
     """Return the trees as GraphML for igraph, Gephi and networkx: an edge to each recruit, columns as attributes."""
-    import networkx as nx  # only here: it takes a while to load
-
-    graph = study.graph()
-    nx.relabel_nodes(graph, {person: _xml(person) for person in study.ids}, copy=False)
-    for attributes in graph.nodes.values():
-        plain = {_xml(name): _xml(value) if isinstance(value, str) else value for name, value in attributes.items()}
-        attributes.clear()
-        attributes.update(plain)
-    return "\n".join(nx.generate_graphml(graph, named_key_ids=False)) + "\n"
+    keys: dict[tuple[str, str], str] = {}  # name and kind of an attribute: its key
+    graph = Element("graph", edgedefault="directed")
+    records = study.table().drop(columns=["id", "recruiter"]).to_dict("records")
+    for person, record in zip(study.ids, records, strict=True):
+        node = SubElement(graph, "node", id=_xml(person))
+        for name, value in record.items():
+            kind = _XML_KINDS.get(type(value), "string")
+            key = keys.setdefault((_xml(str(name)), kind), f"d{len(keys)}")
+            SubElement(node, "data", key=key).text = _xml(str(value).lower() if kind == "boolean" else str(value))
+    came = study.recruiter != NOBODY
+    for recruiter, recruit in zip(study.ids[study.recruiter[came]], study.ids[came], strict=True):
+        SubElement(graph, "edge", source=_xml(recruiter), target=_xml(recruit))
+    root = Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    for (name, kind), key in keys.items():
+        SubElement(root, "key", {"id": key, "for": "node", "attr.name": name, "attr.type": kind})
+    root.append(graph)
+    indent(root)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
 def edge_csv(study: Study) -> str:

@@ -4,16 +4,20 @@ What decides is how coupons were given out, how many recruits people brought, an
 RDS-II and successive sampling assume that everybody had the same number of coupons, and that people with the outcome
 bring about as many recruits as the others. RDS-I on the outcome is right also where the number depended on the outcome
 alone. On outcome x stratum it is right where the number depended on the stratum. All but successive sampling assume a
-population that is much larger than the sample.
+population that is much larger than the sample. Where several are valid the estimator of a chain is the one to use:
+bootstraps show how unlike whole trees are only to a chain, so intervals of the others are too narrow
+(docs/results/estimates.md).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 import pandas as pd
 
+from peerfront.estimates.bootstraps import BOOTSTRAPS, NEIGHBOURHOOD, batches
+from peerfront.estimates.comparisons import COMPARISON_COLUMNS, comparison_rows
 from peerfront.estimates.estimators import (
     MEAN,
     RDS_I,
@@ -23,12 +27,11 @@ from peerfront.estimates.estimators import (
     STRATIFIED_SS,
     Impossible,
     Weighted,
+    crossed_states,
     estimators_for,
 )
 from peerfront.estimates.recruitment_chain import Pairs, parts
 from peerfront.estimates.sample import (
-    BOOTSTRAPS,
-    NEIGHBOURHOOD,
     UNKNOWN,
     Floats,
     Groups,
@@ -36,7 +39,6 @@ from peerfront.estimates.sample import (
     Outcome,
     Replicates,
     Sample,
-    batches,
     design_effect,
     nobody_apart,
     spread_of,
@@ -112,8 +114,9 @@ def judged(sample: Sample, outcome: Outcome, estimators: Sequence[object], popul
         for name in (RDS_II, RDS_I, STRATIFIED):
             invalid.setdefault(name, note("estimators.assumes_small_sample", sampled=sampled))
     invalid.update({name: note("estimators.cannot_be_computed", why=why) for name, why in cannot.items()})
-    order = [STRATIFIED_SS, STRATIFIED, RDS_I] if unequal or recruitment is not None else [SS, RDS_II, RDS_I]
-    best = next((name for name in (*order, STRATIFIED_SS, STRATIFIED) if name in there and name not in invalid), None)
+    differ = unequal or recruitment is not None
+    order = (STRATIFIED_SS, *((STRATIFIED, RDS_I) if differ else (RDS_I, STRATIFIED)), SS, RDS_II)
+    best = next((name for name in order if name in there and name not in invalid), None)
     kept = {name: why for name, why in invalid.items() if name in there}
     return Verdict(best, kept, situation, sampled, recruitment, cannot)
 
@@ -171,13 +174,60 @@ def unequal_recruitment(sample: Sample, outcome: Outcome) -> Message | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Weighing:
+    """How an outcome was estimated: the weights of people in the sample and in every replicate of the bootstrap."""
+
+    sample: Sample
+    outcome: Outcome
+    estimators: tuple[Weighted, ...]
+    population: int | None
+    interval: str
+    bootstraps: int
+    seed: int
+
+    def replicates(self) -> Iterator[Replicates]:
+        """The replicates, some at a time; the same whenever they are asked for."""
+        rng = named_generator("estimates", self.interval, self.seed)
+        state, _ = crossed_states(self.sample, self.outcome)
+        yield from batches(self.interval, self.sample, state, self.population, self.bootstraps, rng)
+
+    @property
+    def people(self) -> Ints:
+        """Places of the people whose outcome is known."""
+        return np.flatnonzero(self.outcome.answered)
+
+    def weights(self, name: str) -> Floats:
+        """Weights of the people whose outcome is known; they add up to the population, or to the recruits' number."""
+        return np.asarray(self._scaled(self._named(name).of_people(the_sample(self.sample)))[0])
+
+    def replicate_weights(self, name: str) -> Floats:
+        """The same for every replicate of the bootstrap in which anybody counts, [replicates, people]."""
+        weights = np.concatenate([self._scaled(self._named(name).of_people(each)) for each in self.replicates()])
+        return np.asarray(weights[np.isfinite(weights).all(axis=1)])
+
+    def _named(self, name: str) -> Weighted:
+        by_name = {each.name: each for each in self.estimators}
+        return by_name[one_of("estimator", name, by_name)]
+
+    def _scaled(self, weights: Floats) -> Floats:
+        weights = weights[:, self.people]
+        total = self.population or int((self.outcome.answered & ~self.sample.seed).sum())
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(weights * (total / weights.sum(axis=1, keepdims=True)))
+
+
+@dataclass(frozen=True, eq=False)
 class OutcomeEstimates:
     """All estimates of one outcome."""
 
     outcome: Outcome
     table: pd.DataFrame
     """One row for each group, category and estimator; columns as in COLUMNS; `why` is a message, or empty."""
+    comparisons: pd.DataFrame
+    """One row for each two groups, category and estimator; columns as in COMPARISON_COLUMNS."""
     verdict: Verdict
+    weighing: Weighing | None
+    """How people were weighed; None where the numbers are published."""
 
     @property
     def best(self) -> pd.DataFrame:
@@ -194,6 +244,8 @@ class _Targets:
     people: Ints  # [labels], people of the group whose outcome is known
     categories: int
     values: Floats | None
+    by: str
+    """The column of the groups; empty for everybody."""
 
     def estimates(self, estimator: Weighted, replicates: Replicates) -> Floats:
         """Shares or means, [replicates, labels]; nan where nobody counts."""
@@ -232,16 +284,17 @@ def estimate_outcome(
     population = checked_population(sample, population)
     whole = the_sample(sample)
     possible = estimators_for(sample, outcome, population)
-    estimators = [each for each in possible if not isinstance(each, Impossible)]
+    estimators = tuple(each for each in possible if not isinstance(each, Impossible))
+    weighing = Weighing(sample, outcome, estimators, population, interval, bootstraps, seed)
     targets = [_targets(sample, outcome, each) for each in (nobody_apart(len(sample)), *groups)]
     drawn: dict[tuple[str, int], list[Floats]] = {}
-    rng = named_generator("estimates", interval, seed)
-    for replicates in batches(interval, sample, bootstraps, rng):
+    for replicates in weighing.replicates():
         for estimator in estimators:
             for number, target in enumerate(targets):
                 drawn.setdefault((estimator.name, number), []).append(target.estimates(estimator, replicates))
     verdict = judged(sample, outcome, possible, population)
-    rows = []
+    rows: list[tuple[object, ...]] = []
+    compared: list[tuple[object, ...]] = []
     for number, target in enumerate(targets):
         points = {each.name: target.estimates(each, whole)[0] for each in estimators}
         around = {each.name: np.concatenate(drawn[each.name, number]) for each in estimators}
@@ -251,11 +304,15 @@ def estimate_outcome(
                 continue
             variances = target.variances(each, whole, points[each.name])
             rows += _rows(outcome, target, each.name, points, around, variances, verdict)
+            if target.by:
+                about = (outcome.name, each.name, each.name not in verdict.invalid)
+                compared += comparison_rows(about, target.labels, points[each.name], around[each.name], outcome.numeric)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     order = {label: place for place, label in enumerate(label for target in targets for label in target.labels)}
     places = [order[label] for label in zip(table["group"], table["category"], strict=True)]
     table = table.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
-    return OutcomeEstimates(outcome, table, verdict)
+    comparisons = pd.DataFrame(compared, columns=list(COMPARISON_COLUMNS))
+    return OutcomeEstimates(outcome, table, comparisons, verdict, weighing)
 
 
 def checked_population(sample: Sample, population: int | None) -> int | None:
@@ -282,7 +339,7 @@ def _targets(sample: Sample, outcome: Outcome, groups: Groups) -> _Targets:
     named = [f"{groups.name} = {groups.categories[group]}" if groups.name else "everybody" for group in kept]
     labels = [(name, label) for name in named for label in (("mean",) if outcome.numeric else outcome.categories)]
     values = np.nan_to_num(outcome.values) if outcome.numeric else None
-    return _Targets(codes, labels, np.repeat(counts[kept], categories), categories, values)
+    return _Targets(codes, labels, np.repeat(counts[kept], categories), categories, values, groups.name)
 
 
 def _rows(

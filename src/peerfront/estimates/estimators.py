@@ -42,6 +42,10 @@ class PeopleWeighted:
         """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
         return summed(replicates.people, codes, n_codes, self.weights if values is None else self.weights * values)
 
+    def of_people(self, replicates: Replicates) -> Floats:
+        """Everybody's weight, [replicates, people]."""
+        return replicates.people * self.weights
+
 
 @dataclass(frozen=True, eq=False)
 class ChainWeighted:
@@ -67,6 +71,11 @@ class ChainWeighted:
         weights = self.weights if values is None else self.weights * values
         table = summed(replicates.people, both, n_states * n_codes, weights).reshape(-1, n_states, n_codes)
         return np.asarray(np.einsum("bs,bsc->bc", factor, table))
+
+    def of_people(self, replicates: Replicates) -> Floats:
+        """Everybody's weight, [replicates, people]."""
+        factor = np.where(self.state == UNKNOWN, 0.0, self._factors(replicates)[:, self.state])
+        return np.asarray(replicates.people * self.weights * factor)
 
     def _factors(self, replicates: Replicates) -> Floats:
         """What a unit of weight is worth in each state, [replicates, states]."""
@@ -116,7 +125,7 @@ def estimators_for(sample: Sample, outcome: Outcome, population: int | None = No
         chance[~sample.seed] = inclusion_chances(size[~sample.seed], population)
         estimators.append(PeopleWeighted(SS, np.where(recruit, 1.0 / chance, 0.0)))
     estimators.append(_chain(RDS_I, sample, *_states(outcome.bands, outcome.band_names), None))
-    state, names = _crossed(sample, outcome)
+    state, names = crossed_states(sample, outcome)
     if len(sample.strata) > 1:
         estimators.append(_chain(STRATIFIED, sample, state, names, None))
     if population is not None:  # with one stratum, the finite population's answer to RDS-I
@@ -124,7 +133,7 @@ def estimators_for(sample: Sample, outcome: Outcome, population: int | None = No
     return estimators
 
 
-def _crossed(sample: Sample, outcome: Outcome) -> tuple[Ints, tuple[str, ...]]:
+def crossed_states(sample: Sample, outcome: Outcome) -> tuple[Ints, tuple[str, ...]]:
     """States of outcome x stratum that occur."""
     has_state = (outcome.bands != UNKNOWN) & (sample.stratum != UNKNOWN)
     crossed = np.where(has_state, outcome.bands * len(sample.strata) + sample.stratum, UNKNOWN)

@@ -1,24 +1,16 @@
-"""A referral sample as estimators see it: plain arrays, one entry per person, and its bootstraps.
+"""A referral sample as estimators see it: plain arrays, one entry per person; and intervals from its replicates.
 
 `Sample` says who recruited whom, in which order people came, how many people everybody knows, how many coupons they had
 and in which stratum of the coupon rule they are. `Outcome` is what is estimated, `Groups` for whom.
 
-A replicate of a bootstrap says how often each person, and each recruiter-recruit pair, counts:
-
-- **Tree bootstrap** (Baraff, McCormick and Raftery 2016): draw seeds with replacement, then for every copy of a person
-  as many recruits as they had, with replacement, down the tree.
-- **Neighbourhood bootstrap** (Yauck and others 2022): draw people with replacement, and count everybody who is next to
-  them in the tree. As many are drawn as give the sample's number of pairs; a pair counts once for each end drawn.
-
+A replicate of a bootstrap (`bootstraps.py`) says how often each person, and each recruiter-recruit pair, counts.
 Intervals are centred on the estimate and as wide as the replicates' standard deviation says; those of shares are made
 on the logit scale, so that they stay between 0 and 1. Percentiles of the replicates themselves are not used:
 replicates of the neighbourhood bootstrap count people with many recruits more often than the sample does.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +21,8 @@ from peerfront.foundation.recruitment_trees import NOBODY, Trees, trees_of
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 UNKNOWN = -1
-TREE, NEIGHBOURHOOD = "tree", "neighbourhood"
 Z_95 = 1.959963984540054
 _ENOUGH = 0.8  # of the replicates must give a number
-_BATCH_CELLS = 2_000_000  # people times replicates at once: 16 MB an array
 BANDS = 3
 """Bands into which a numeric outcome is cut where people are told apart by it (the states of a chain)."""
 
@@ -145,7 +135,7 @@ def nobody_apart(n_people: int) -> Groups:
     return Groups("", np.zeros(n_people, dtype=np.int64), ("",))
 
 
-# Bootstraps ----------------------------------------------------------------------------------------------------------
+# Replicates ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,66 +150,6 @@ def the_sample(sample: Sample) -> Replicates:
     """Return the sample itself, as one replicate."""
     people = np.ones((1, len(sample)))
     return Replicates(people, np.where(sample.recruiter != NOBODY, 1.0, 0.0)[None, :])
-
-
-def tree_bootstrap(sample: Sample, replicates: int, rng: np.random.Generator) -> Replicates:
-    """Draw seeds, then recruits of every copy of their recruiter."""
-    n_people = len(sample)
-    counts = np.zeros((replicates, n_people), dtype=np.int64)
-    roots = np.flatnonzero(sample.recruiter == NOBODY)
-    counts[:, roots] = rng.multinomial(len(roots), np.full(len(roots), 1.0 / len(roots)), size=replicates)
-    for parents, children, place in _waves(sample):
-        brought = sample.recruits[parents]
-        left = counts[:, parents] * brought  # draws still to be dealt to the recruits of each parent
-        for number in range(int(brought.max(initial=0))):
-            here = np.flatnonzero(brought > number)
-            drawn = rng.binomial(left[:, here], 1.0 / (brought[here] - number))
-            counts[:, children[place[here] + number]] = drawn
-            left[:, here] -= drawn
-    people = counts.astype(np.float64)
-    return Replicates(people, np.where(sample.recruiter != NOBODY, people, 0.0))
-
-
-def _waves(
-    sample: Sample,
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Go down the tree: parents, their recruits one parent after another, and where each parent's begin."""
-    order = np.lexsort((sample.recruiter, sample.trees.wave))
-    first = np.searchsorted(sample.trees.wave[order], np.arange(1, int(sample.trees.wave.max(initial=0)) + 2))
-    for start, end in pairwise(first):
-        children = order[start:end]
-        parents, place = np.unique(sample.recruiter[children], return_index=True)
-        yield parents, children, place
-
-
-def neighbourhood_bootstrap(sample: Sample, replicates: int, rng: np.random.Generator) -> Replicates:
-    """Draw people, and count their neighbours in the tree."""
-    n_people, recruited = len(sample), sample.recruited
-    recruiter = sample.recruiter[recruited]
-    size = max(round(n_people / 2), 1)  # every pair has two ends, so as many pairs are drawn as there are
-    drawn = rng.multinomial(size, np.full(n_people, 1.0 / n_people), size=replicates).astype(np.float64)
-    people = np.zeros_like(drawn)
-    people[:, recruited] = drawn[:, recruiter]
-    order = np.argsort(recruiter, kind="stable")  # recruits, one recruiter's after another
-    owners, first = np.unique(recruiter[order], return_index=True)
-    if len(owners):
-        people[:, owners] += np.add.reduceat(drawn[:, recruited[order]], first, axis=1)
-    pairs = np.zeros_like(drawn)
-    pairs[:, recruited] = drawn[:, recruited] + drawn[:, recruiter]
-    return Replicates(people, pairs)
-
-
-BOOTSTRAPS: dict[str, Callable[[Sample, int, np.random.Generator], Replicates]] = {
-    NEIGHBOURHOOD: neighbourhood_bootstrap,
-    TREE: tree_bootstrap,
-}
-
-
-def batches(kind: str, sample: Sample, replicates: int, rng: np.random.Generator) -> Iterator[Replicates]:
-    """Draw replicates some at a time, so that memory does not depend on their number."""
-    most = max(_BATCH_CELLS // len(sample), 1)
-    for start in range(0, replicates, most):
-        yield BOOTSTRAPS[kind](sample, min(most, replicates - start), rng)
 
 
 # Intervals ------------------------------------------------------------------------------------------------------------

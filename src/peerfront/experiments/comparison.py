@@ -6,7 +6,8 @@ meets the same people with the same luck, whichever worker plays it and in whate
 
 import dataclasses
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.experiments.policies import Discounts, Preparation, policy_entry, prepare_policy
+from peerfront.experiments.policies import (
+    POLICIES,
+    Discounts,
+    PolicyEntry,
+    Preparation,
+    own_policy,
+    policy_entry,
+    prepare_policy,
+)
+from peerfront.foundation import own_parts
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.files import is_ordinary
 from peerfront.foundation.messages import Message, in_english, note
@@ -32,7 +42,7 @@ from peerfront.foundation.settings import (
 )
 from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.state import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
-from peerfront.simulation.catalog import make_world, world_entry
+from peerfront.simulation.catalog import WORLDS, WorldEntry, made_world, own_world, world_entry
 
 if TYPE_CHECKING:
     from peerfront.experiments.store import Store
@@ -47,11 +57,32 @@ _TREE_LUCK, _BOUND_LUCK, _LOOKAHEAD_LUCK = 1 << 40, 1 << 42, 1 << 43
 """People drawn like first recruits, people of later generations too, and those at whom prices are checked."""
 
 
-def _spec_text(name: str, value: Any) -> str:
-    """Rule: a world or policy as text."""
-    if not isinstance(value, str):
-        raise SettingError("comparison.not_a_name", name=name, value=value)
-    return value
+WORLD, POLICY = "worlds", "policies"
+_BUILT_IN = {WORLD: tuple(WORLDS.values()), POLICY: tuple(POLICIES.values())}
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """A policy or world that is not of this package, as it travels with the comparison to whoever plays it."""
+
+    kind: str  # WORLD or POLICY
+    name: str
+    digest: str
+    """What it holds and its code: results of another digest are never taken for its own."""
+    content: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, kind: str, thing: Any, name: str | None = None) -> "OwnPart":
+        """Of an object, function, class or entry; `name` is that of the entry it was found under."""
+        entry: Any = own_policy(thing) if kind == POLICY else own_world(thing)
+        called = name or own_parts.name_of(entry)
+        content = own_parts.as_bytes(entry, called)
+        held = {each.name: getattr(entry, each.name) for each in dataclasses.fields(entry) if each.name != "about"}
+        return cls(kind, called, own_parts.digest_of(held), content)
+
+    def entry(self) -> Any:
+        """Its entry, as it was when it was given: a policy that remembers something begins anew each time."""
+        return own_parts.from_bytes(self.content)
 
 
 @dataclass(frozen=True)
@@ -69,12 +100,16 @@ class Comparison:
     """What policies plan with: the true models (oracle), or models fitted to a simulated history (`planning_world`)."""
     bound: bool = False
     """Whether to add an upper bound on every policy, from the true models."""
+    own: tuple[OwnPart, ...] = ()
+    """Policies and worlds that are not of this package; they may be given among the others, as what they are."""
 
     def __post_init__(self) -> None:
+        own = {(part.kind, part.name): part for part in self.own}
+        named: set[tuple[str, str, bool]] = set()
         check_fields(
             self,
-            worlds=several(_spec_text),
-            policies=several(_spec_text),
+            worlds=several(lambda _, value: _text_of(WORLD, value, own, named)),
+            policies=several(lambda _, value: _text_of(POLICY, value, own, named)),
             draws=several(at_least(0, MOST_SEED)),
             discounts=several(discount_factor),
             episodes=at_least(1, MOST_EPISODES),
@@ -86,6 +121,11 @@ class Comparison:
             labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
             if len(set(labels)) != len(labels):
                 raise SettingError("comparison.called_the_same", setting=name, labels=labels)
+        for kind, name, by_text in named:
+            if by_text and (kind, name, False) in named:  # the text means another one than the object of that name
+                raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+        used = [(kind, Spec.parse(text).name) for kind in (WORLD, POLICY) for text in getattr(self, kind)]
+        object.__setattr__(self, "own", tuple(own[key] for key in dict.fromkeys(used) if key in own))
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
         check_caps(self.rules.budget, self.rules.max_per_person, self.rules.max_per_round)
         if self.models != ORACLE:
@@ -93,24 +133,72 @@ class Comparison:
 
             check_models(self.models)
         for world in self.worlds:
-            world_entry(Spec.parse(world))
+            self.world_entry(world)
         for policy in self.policies:
-            policy_entry(Spec.parse(policy))
+            self.policy_entry(policy)
+
+    def own_part(self, kind: str, text: str) -> OwnPart | None:
+        """The part of one's own that a text names; None if it is of this package."""
+        name = Spec.parse(text).name
+        return next((part for part in self.own if (part.kind, part.name) == (kind, name)), None)
+
+    def world_entry(self, world: str) -> WorldEntry:
+        """What makes the world that a text names."""
+        own = self.own_part(WORLD, world)
+        return world_entry(Spec.parse(world)) if own is None else own.entry()
+
+    def policy_entry(self, policy: str) -> PolicyEntry:
+        """What prepares the policy that a text names, its settings checked."""
+        own, spec = self.own_part(POLICY, policy), Spec.parse(policy)
+        if own is None:
+            return policy_entry(spec)
+        entry: PolicyEntry = own.entry()
+        entry.check(**spec.read_options(entry.options))
+        return entry
+
+    def own_digests(self, task: "Task | None" = None) -> Mapping[str, str]:
+        """The digests of the parts of one's own, of all or of those that a task is about."""
+        kinds = ((WORLD, task.world), (POLICY, task.policy)) if task is not None else ()
+        used = self.own if task is None else [self.own_part(*each) for each in kinds]
+        return {f"{part.kind} {part.name}": part.digest for part in used if part is not None}
 
     def check_worlds(self) -> None:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
-            place = _world(world, self.draws[0])
+            place = _world(self, world, self.draws[0])
             place.seeds(named_luck(("check",), 1), self.rules.people)
             if self.bound and not isinstance(place, BranchingWorld):
                 raise SettingError("comparison.no_bound", world=world)
 
     def draws_of(self, world: str) -> tuple[int, ...]:
         """A world without draws is one world: playing it again under another number would only look like a sample."""
-        return self.draws if world_entry(Spec.parse(world)).has_draws else self.draws[:1]
+        return self.draws if self.world_entry(world).has_draws else self.draws[:1]
 
     def as_json(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """What was asked for; what one's own parts hold is in their digests (`own_digests`)."""
+        names = [each.name for each in dataclasses.fields(self) if each.name != "own"]
+        return {name: getattr(self, name) for name in names} | {"rules": dataclasses.asdict(self.rules)}
+
+
+def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], named: set[tuple[str, str, bool]]) -> str:
+    """The text that stands for a world or policy. What is not of this package is added to `own`.
+
+    `named` gets the kind, the name, and whether it was given as text.
+    """
+    if isinstance(value, str):
+        name = Spec.parse(value).name
+        named.add((kind, name, True))
+        entries: Mapping[str, Any] = WORLDS if kind == WORLD else POLICIES
+        if (kind, name) not in own and not any(entries.get(name) is each for each in _BUILT_IN[kind]):
+            spec = Spec(name)
+            found: Any = world_entry(spec) if kind == WORLD else policy_entry(spec)
+            own[kind, name] = OwnPart.of(kind, found, name)
+        return value
+    part = OwnPart.of(kind, value)
+    named.add((kind, part.name, False))
+    if own.setdefault((kind, part.name), part) != part:
+        raise SettingError("comparison.called_the_same", setting=kind, labels=[part.name, part.name])
+    return part.name
 
 
 def draws_from(first: int, count: int) -> tuple[int, ...]:
@@ -161,7 +249,7 @@ def tasks(comparison: Comparison) -> list[Task]:
     for world in comparison.worlds:
         for draw, policy in product(comparison.draws_of(world), comparison.policies):
             spec = Spec.parse(policy)
-            separately = policy_entry(spec).discounts(spec) is Discounts.SEPARATE
+            separately = comparison.policy_entry(policy).discounts(spec) is Discounts.SEPARATE
             groups = [(d,) for d in comparison.discounts] if separately else [comparison.discounts]
             pieces += [Task(world, draw, policy, group) for group in groups]
         if comparison.bound:
@@ -173,12 +261,14 @@ def tasks(comparison: Comparison) -> list[Task]:
 def planned_in(comparison: Comparison, world: str, draw: int, store: "Store | None" = None) -> World:
     """The planning world of a draw; its fitted models come from the store if they are there."""
     if comparison.models == ORACLE:
-        return _world(world, draw)
+        return _world(comparison, world, draw)
     from peerfront.experiments.planning_world import planning_world
 
     identity = json.dumps(world_identity(comparison, world, draw))
-    asks_recruits = world_entry(Spec.parse(world)).asks_recruits
-    return planning_world(_world(world, draw), comparison.models, comparison.seed, asks_recruits, store, identity)
+    asks_recruits = comparison.world_entry(world).asks_recruits
+    return planning_world(
+        _world(comparison, world, draw), comparison.models, comparison.seed, asks_recruits, store, identity
+    )
 
 
 def prepared_policy(
@@ -189,21 +279,23 @@ def prepared_policy(
     def prepare() -> Policy:
         planning = planned_in(comparison, task.world, task.draw, store)
         preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
-        return prepare_policy(Spec.parse(task.policy), preparation)
+        own = None if comparison.own_part(POLICY, task.policy) is None else comparison.policy_entry(task.policy)
+        return prepare_policy(Spec.parse(task.policy), preparation, own)
 
-    world = _world(task.world, task.draw)
+    world = _world(comparison, task.world, task.draw)
     if store is None:
         return world, prepare()
-    from peerfront.experiments.stored_policies import POLICY
+    from peerfront.experiments import stored_policies
 
     identity = {
         **world_identity(comparison, task.world, task.draw),
+        "own": comparison.own_digests(task),
         "policy": task.policy,
         "discount": discount,
         "discounts": task.discounts,
         "rules": comparison.rules,
     }
-    return world, store.find_or_make("policy", identity, prepare, POLICY)
+    return world, store.find_or_make("policy", identity, prepare, stored_policies.POLICY)
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
@@ -215,6 +307,7 @@ def task_identity(comparison: Comparison, task: Task) -> dict[str, Any]:
     """What the result of a task depends on: the other policies, draws and discounts of the comparison are not in it."""
     return {
         **world_identity(comparison, task.world, task.draw),
+        "own": comparison.own_digests(task),
         "policy": task.policy,
         "discounts": task.discounts,
         "rules": comparison.rules,
@@ -227,7 +320,7 @@ def run_task(comparison: Comparison, task: Task, store: "Store | None" = None) -
     if task.policy == BOUND:
         return _bounds(comparison, task)
     spec = Spec.parse(task.policy)
-    ignored = policy_entry(spec).discounts(spec) is Discounts.IGNORED
+    ignored = comparison.policy_entry(task.policy).discounts(spec) is Discounts.IGNORED
     prepared, played, learning = [], [], []
     for discount in task.discounts[:1] if ignored else task.discounts:
         world, policy = prepared_policy(comparison, task, discount, store)
@@ -239,7 +332,7 @@ def run_task(comparison: Comparison, task: Task, store: "Store | None" = None) -
 
 def _bounds(comparison: Comparison, task: Task) -> TaskResult:
     """An upper bound on what any policy can expect from the first frontier of each episode, with the true models."""
-    world, luck = _world(task.world, task.draw), episode_luck(comparison, task)
+    world, luck = _world(comparison, task.world, task.draw), episode_luck(comparison, task)
     rows = [_first_frontier_bounds(world, comparison.rules, d, luck) for d in task.discounts]
     return TaskResult(task, tuple(text for _, text in rows), (), tuple(bounds for bounds, _ in rows))
 
@@ -280,18 +373,18 @@ def _trimmed(played: Trajectories) -> Trajectories:
     )
 
 
-def files_of(world: str) -> list[Path]:
+def files_of(comparison: Comparison, world: str) -> list[Path]:
     """The data files a world is made from, if any."""
     spec = Spec.parse(world)
-    options = world_entry(spec).options
+    options = comparison.world_entry(world).options
     return [Path(value) for key, value in spec.options if key in options and options[key].is_file]
 
 
-def file_digests(world: str) -> dict[str, str]:
+def file_digests(comparison: Comparison, world: str) -> dict[str, str]:
     """The contents of those files, hashed. A missing one is left out: making the world will say so."""
     from peerfront.experiments.store import digest
 
-    return {str(file): digest([file]) for file in files_of(world) if is_ordinary(file)}
+    return {str(file): digest([file]) for file in files_of(comparison, world) if is_ordinary(file)}
 
 
 def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, Any]:
@@ -301,19 +394,22 @@ def world_identity(comparison: Comparison, world: str, draw: int) -> dict[str, A
     return {
         "program": dict(program()),
         "world": world,
-        "files": file_digests(world),
+        "own": None if (own := comparison.own_part(WORLD, world)) is None else own.digest,
+        "files": file_digests(comparison, world),
         "draw": draw,
         "models": comparison.models,
         "seed": comparison.seed,
     }
 
 
-def _world(spec: str, draw: int) -> World:
-    """The world of a specification, made once; made again when its files have changed."""
-    stamps = [file.stat() for file in files_of(spec) if is_ordinary(file)]
-    return _cached_world(spec, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+def _world(comparison: Comparison, text: str, draw: int) -> World:
+    """The world of a specification, made once; made again when its files or its code have changed."""
+    stamps = [file.stat() for file in files_of(comparison, text) if is_ordinary(file)]
+    own = comparison.own_part(WORLD, text)
+    return _cached_world(text, draw, tuple((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps), own)
 
 
 @lru_cache(maxsize=8)
-def _cached_world(spec: str, draw: int, _: tuple[tuple[int, int], ...]) -> World:
-    return make_world(spec, draw)
+def _cached_world(text: str, draw: int, _: tuple[tuple[int, int], ...], own: OwnPart | None) -> World:
+    spec = Spec.parse(text)
+    return made_world(world_entry(spec) if own is None else own.entry(), spec, draw)

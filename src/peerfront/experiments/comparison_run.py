@@ -14,12 +14,13 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from peerfront.experiments.comparison import (
+    BOUND,
     PAPER_DISCOUNTS,
     Comparison,
     Task,
@@ -29,13 +30,22 @@ from peerfront.experiments.comparison import (
     run_task,
     tasks,
 )
+from peerfront.experiments.policies import PolicyEntry
 from peerfront.experiments.results import Results
 from peerfront.foundation.checked_calls import checked
-from peerfront.foundation.errors import MissingExtra, SettingError
+from peerfront.foundation.errors import (
+    ComparisonFailed,
+    InfeasibleAllocation,
+    MissingExtra,
+    PeerfrontError,
+    PolicyFailed,
+    SettingError,
+)
 from peerfront.foundation.locks import temporary_folder
 from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.settings import among, check_fields, whole_number
-from peerfront.problem import Rules
+from peerfront.problem import Policy, Rules, World
+from peerfront.simulation.catalog import WorldEntry
 
 if TYPE_CHECKING:
     from peerfront.experiments.store import Store
@@ -150,8 +160,13 @@ def _start_ray(workers: Workers, count: int) -> None:
 
 @checked
 def compare(
-    worlds: Sequence[str] = ("icpsr22140",),
-    policies: Sequence[str] = ("random_split", "constant", "threshold", "population_dp"),
+    worlds: Sequence[str | World | Callable[..., Any] | WorldEntry] = ("icpsr22140",),
+    policies: Sequence[str | Policy | Callable[..., Any] | PolicyEntry] = (
+        "random_split",
+        "constant",
+        "threshold",
+        "population_dp",
+    ),
     *,
     draws: int = 5,
     first_draw: int = 0,
@@ -169,7 +184,9 @@ def compare(
 ) -> Results:
     """Play policies in worlds and compare them fairly: the same people with the same luck for every policy.
 
-    `peerfront worlds` and `peerfront policies` list the names. Every policy plays `episodes` of a study with these
+    `peerfront worlds` and `peerfront policies` list the names. A policy of your own stands among them: a function that
+    takes a state and returns coupons, an object with `allocate(state, luck)`, or a class that makes one for each world;
+    so does a world: an object, or a function that makes it. Every policy plays `episodes` of a study with these
     rules in each of `draws` draws of a world, from `first_draw` on. `models` says what policies plan with: the
     true models (oracle) or models fitted to a simulated history (learned). `bound` adds an upper bound on every policy.
     Results do not depend on the number of workers.
@@ -182,7 +199,7 @@ def compare(
     2
     """
     comparison = Comparison(
-        worlds=worlds,  # type: ignore[arg-type] # kept as tuples by its checks
+        worlds=worlds,  # type: ignore[arg-type] # kept as tuples of names by its checks
         policies=policies,  # type: ignore[arg-type]
         draws=draws_from(first_draw, draws),
         discounts=discounts,  # type: ignore[arg-type]
@@ -208,12 +225,13 @@ def run_comparison(
     """Play every task of the comparison and, with a folder, keep trajectories, tables and figures there.
 
     Results do not depend on the number of workers, on the backend, or on how often the work was interrupted. `against`
-    names the policy to which `table.md` shows differences (the first unless named).
+    names the policy to which `table.md` shows differences (the first unless named). A policy that fails stops no other:
+    what the others did is kept, and `ComparisonFailed` says at the end which failed and has the results of the others.
     """
     comparison.check_worlds()
     team, tell = workers or Workers(), progress or silent
     if folder is None:
-        return Results.of(comparison, list(_played(comparison, team, tell, [])))
+        return _results(comparison, *_played(comparison, team, tell, []))
     from peerfront.experiments.result_folder import ResultFolder, write_outputs
 
     kept = ResultFolder(folder, comparison)
@@ -225,9 +243,54 @@ def run_comparison(
                 kept.begin(overwrite=overwrite)
             kept.save(result)
 
-        results = Results.of(comparison, list(_played(comparison, team, tell, finished, keep)))
+        done, failures = _played(comparison, team, tell, finished, keep)
+        try:
+            results = _results(comparison, done, failures, folder if done else None)
+        except ComparisonFailed as failed:
+            if failed.results is not None:
+                shown = against if against in failed.results.policies else None
+                write_outputs(failed.results, folder, shown)
+            raise
         write_outputs(results, folder, against)
     return results
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    """A task that could not be finished, and why."""
+
+    task: Task
+    problem: PeerfrontError
+
+
+def _results(
+    comparison: Comparison, done: list[TaskResult], failures: list[TaskFailure], folder: Path | None = None
+) -> Results:
+    """The results of all policies, or an error with those of the policies that did not fail anywhere."""
+    if not failures:
+        return Results.of(comparison, done)
+    failed = {failure.task.policy for failure in failures}
+    others = tuple(policy for policy in comparison.policies if policy not in failed)
+    results = None
+    if others:
+        bound = comparison.bound and BOUND not in failed
+        results = Results.of(replace(comparison, policies=others, bound=bound), done)
+    first = {failure.task.policy: failure for failure in reversed(failures)}  # one of each policy says what to mend
+    lines = [
+        note("comparison.failure", piece=failure.task.label, problem=failure.problem.message, more=more)
+        if (more := sum(each.task.policy == policy for each in failures) - 1)
+        else note("comparison.failure_alone", piece=failure.task.label, problem=failure.problem.message)
+        for policy, failure in reversed(first.items())
+    ]
+    raise ComparisonFailed(lines, len(comparison.policies) + comparison.bound, folder, results) from failures[0].problem
+
+
+def _attempted(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult | TaskFailure:
+    """The result of a task, or why its policy has none. Other errors, such as a full disk, stop the comparison."""
+    try:
+        return run_task(comparison, task, store)
+    except (PolicyFailed, InfeasibleAllocation, SettingError, MissingExtra) as problem:
+        return TaskFailure(task, problem)
 
 
 def _played(
@@ -236,9 +299,9 @@ def _played(
     tell: Progress,
     finished: list[TaskResult],
     keep: Callable[[TaskResult, bool], None] | None = None,
-) -> list[TaskResult]:
+) -> tuple[list[TaskResult], list[TaskFailure]]:
     """What is finished and the rest, played now; `keep` gets each new result, and whether it is the first."""
-    results = list(finished)
+    results, failures = list(finished), list[TaskFailure]()
     everything = tasks(comparison)
     total = len(everything)
     done = {result.task for result in finished}
@@ -247,15 +310,20 @@ def _played(
     tell(len(finished) / total, note(code, done=len(finished), total=total, models=comparison.models))
     with (
         _shared_models(comparison, team, left) as store,
-        closing(team.map_unordered(partial(run_task, comparison, store=store), left)) as arriving,
+        closing(team.map_unordered(partial(_attempted, comparison, store=store), left)) as arriving,
     ):
         for result in arriving:
+            if isinstance(result, TaskFailure):
+                failures.append(result)
+                left_out = note("comparison_progress.failed", piece=result.task.label)
+                tell((len(results) + len(failures)) / total, left_out)
+                continue
             if keep is not None:
                 keep(result, len(results) == len(finished))
             results.append(result)
             step = note("comparison_progress.done", done=len(results), total=total, piece=result.task.label)
-            tell(len(results) / total, step)
-    return results
+            tell((len(results) + len(failures)) / total, step)
+    return results, sorted(failures, key=lambda failure: everything.index(failure.task))
 
 
 @contextmanager

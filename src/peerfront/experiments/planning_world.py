@@ -17,6 +17,7 @@ import numpy as np
 from peerfront.experiments.store import Form, Store
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import note
+from peerfront.foundation.own_parts import name_of
 from peerfront.foundation.randomness import Keys, Luck, fold, named_generator, named_luck
 from peerfront.foundation.settings import Option, Spec, one_of
 from peerfront.foundation.stored import Stored
@@ -182,7 +183,7 @@ def planning_world(
     keeping = _Keeping(store, identity)
     offspring = _FittedWhenNeeded(history, generator, seed, keeping)
     response = keeping.found_or_made("capacity", fitted, CAPACITY)
-    return BranchingWorld(f"{world.name}, {models}", world.schema, response, offspring, FirstRecruits(world))
+    return BranchingWorld(f"{name_of(world)}, {models}", world.schema, response, offspring, FirstRecruits(world))
 
 
 # Fitted models as data, for the store of results -----------------------------------------------------------------

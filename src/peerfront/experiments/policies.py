@@ -24,8 +24,16 @@ from peerfront.baselines.simple_rules import (
     threshold_rules,
     tune_threshold,
 )
+from peerfront.foundation import own_parts
 from peerfront.foundation.checked_calls import checked, checked_late
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import (
+    InfeasibleAllocation,
+    PeerfrontError,
+    PolicyFailed,
+    SettingError,
+    UnknownName,
+    check_extra,
+)
 from peerfront.foundation.messages import Measured, Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import (
@@ -36,6 +44,7 @@ from peerfront.foundation.settings import (
     one_of,
     positive,
     proportion,
+    readable,
     whole_number,
 )
 from peerfront.problem import (
@@ -48,6 +57,7 @@ from peerfront.problem import (
     ask_many,
     with_independent_referrals,
 )
+from peerfront.problem.episode import learns
 from peerfront.problem.state import MOST_COUPONS
 from peerfront.simulation.catalog import make_world
 
@@ -97,10 +107,12 @@ class PolicyEntry:
     usual_discounts: Discounts = Discounts.SEPARATE
     ignored_with: str | None = None
     """A setting with which the policy ignores the discount."""
+    about: Message | None = None
+    """What it is, for policies that are not of this package."""
 
     @property
     def summary(self) -> Message:
-        return note(f"policy_summary.{self.name.replace('-', '_')}")
+        return self.about or note(f"policy_summary.{self.name.replace('-', '_')}")
 
     def discounts(self, spec: Spec) -> Discounts:
         """What the discount means to the policy of this specification."""
@@ -129,19 +141,88 @@ def make_policy(
     return prepare_policy(Spec.parse(spec) if isinstance(spec, str) else spec, preparation)
 
 
-def prepare_policy(spec: Spec, preparation: Preparation) -> Policy:
-    """The policy of a specification such as `constant:coupons=3`, ready to play."""
-    entry = policy_entry(spec)
-    return entry.prepare(preparation, **spec.read_options(entry.options))
+def prepare_policy(spec: Spec, preparation: Preparation, entry: PolicyEntry | None = None) -> Policy:
+    """The policy of a specification such as `constant:coupons=3`, ready to play; `entry` is one of somebody's own."""
+    entry = entry or policy_entry(spec)
+    try:
+        policy = entry.prepare(preparation, **spec.read_options(entry.options))
+    except PeerfrontError:
+        raise
+    except Exception as problem:
+        if entry in _ENTRIES:
+            raise
+        raise PolicyFailed(entry.name, note("policy_failed.prepared"), own_parts.place_of(problem)) from problem
+    if not _is_policy(policy):
+        raise SettingError("own_parts.made_no_policy", name=entry.name, value=readable(policy))
+    return policy if isinstance(getattr(policy, "name", None), str) else Renamed(policy, entry.name)
 
 
 def policy_entry(spec: Spec) -> PolicyEntry:
-    """The entry of a specification's name, its settings checked."""
-    if spec.name not in POLICIES:
-        raise UnknownName(note("policy_setting.policy"), spec.name, POLICIES)
-    entry = POLICIES[spec.name]
+    """The entry of a specification's name, here or in another package, its settings checked."""
+    if spec.name in POLICIES:
+        entry = POLICIES[spec.name]
+    elif spec.name in (others := own_parts.offered(GROUP)):
+        thing, package = own_parts.loaded(GROUP, spec.name)
+        own = own_policy(thing)
+        sentence = note("own_parts.of_package", about=own_parts.about(thing), package=package)
+        entry = replace(own, name=spec.name, about=own.about if isinstance(thing, PolicyEntry) else sentence)
+    else:
+        raise UnknownName(note("policy_setting.policy"), spec.name, {**POLICIES, **others})
     entry.check(**spec.read_options(entry.options))
     return entry
+
+
+# Of one's own ------------------------------------------------------------------------------------------------------
+
+
+def own_policy(thing: Any) -> PolicyEntry:
+    """The entry of somebody's own policy.
+
+    An object with `allocate` plays as it is, a function is asked for coupons (`state`, and `luck` if it wants it), and
+    a class makes a policy for each world and discount, from a `Preparation` if it wants one.
+    """
+    if isinstance(thing, PolicyEntry):
+        return thing
+    name, sentence = own_parts.name_of(thing), note("own_parts.about", about=own_parts.about(thing))
+    if isinstance(thing, type):
+        return PolicyEntry(name, partial(_of_class, thing, own_parts.wants(thing, "preparation")), about=sentence)
+    if not _is_policy(thing):
+        if not callable(thing):
+            raise SettingError("own_parts.no_policy", value=readable(thing))
+        thing = PolicyFunction(thing, name, own_parts.wants(thing, "luck", least=1))
+    return PolicyEntry(name, partial(_as_given, thing), usual_discounts=Discounts.IGNORED, about=sentence)
+
+
+def _of_class(kind: Callable[..., Policy], prepared: bool, preparation: Preparation) -> Policy:
+    return kind(preparation) if prepared else kind()
+
+
+def _as_given(policy: Policy, _: Preparation) -> Policy:
+    return policy
+
+
+def _is_policy(thing: Any) -> bool:
+    return not isinstance(thing, type) and callable(getattr(thing, "allocate", None))
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyFunction:
+    """A function that says how many coupons each person gets, as a policy."""
+
+    function: Callable[..., Any]
+    name: str
+    with_luck: bool
+
+    @property
+    def learns(self) -> bool:
+        return bool(getattr(self.function, "learns", False))
+
+    def allocate(self, state: State, luck: Luck) -> Allocation:
+        coupons = self.function(state, luck) if self.with_luck else self.function(state)
+        try:
+            return coupons if isinstance(coupons, Allocation) else Allocation.of(coupons)
+        except PeerfrontError as problem:
+            raise InfeasibleAllocation(self.name, problem.message, state.place) from problem
 
 
 # Simple rules and population DP ------------------------------------------------------------------------------------
@@ -290,6 +371,10 @@ class Renamed:
     policy: Policy
     name: str
 
+    @property
+    def learns(self) -> bool:
+        return learns(self.policy)
+
     @checked_late
     def allocate(self, state: State, luck: Luck) -> Allocation:
         return ask(self.policy, state, luck)
@@ -308,7 +393,7 @@ def _price_index(preparation: Preparation) -> Policy:
     offspring = inherited_by_field(world, preparation.seed)
     index = exact_price_index(world.response, offspring, world.schema, preparation.discount, rules.rounds, settings)
     if index is None:
-        raise SettingError("prices.no_table", policy="price_index", world=world.name)
+        raise SettingError("prices.no_table", policy="price_index", world=own_parts.name_of(world))
     return PriceIndexPolicy(index)
 
 
@@ -347,11 +432,34 @@ def _trained(
 
 
 def _check_training(discount: float | None = None, episodes: int | None = None, training: str = TRAINING[0]) -> None:
+    check_extra("torch", note("extras.agents"), "research")
     one_of(note("kinds.training"), training, TRAINING)
     if discount is not None:
         checked_discount(discount)
     if episodes is not None:
         whole_number("episodes", episodes, 1, 10_000_000)
+
+
+# Learning during the study -----------------------------------------------------------------------------------------
+
+
+def _thompson(preparation: Preparation, before: int = 0, explore: float = 0.1, most_each: int = 3) -> Policy:
+    """Thompson sampling; `before` people of whole recruitments are known when a study begins."""
+    from peerfront.baselines.thompson import Thompson, ThompsonSettings, prior, updated
+    from peerfront.simulation.simulated_history import HistorySettings, followed_history
+
+    world = preparation.planning_world
+    known = prior(world.schema)
+    if before:
+        settings = HistorySettings(triples=before, pairs=before)
+        known = updated(known, world.schema, followed_history(world, settings, preparation.seed))
+    return Thompson(world.schema, preparation.discount, known, ThompsonSettings(explore=explore, most_each=most_each))
+
+
+def _check_thompson(before: int = 0, explore: float = 0.1, most_each: int = 3) -> None:
+    whole_number(note("settings.of", name="before", owner="thompson"), before, 0, 1_000_000)
+    proportion(note("settings.of", name="explore", owner="thompson"), explore)
+    whole_number(note("settings.of", name="most_each", owner="thompson"), most_each, 1, 100)
 
 
 # Their names -------------------------------------------------------------------------------------------------------
@@ -386,5 +494,8 @@ _ENTRIES = (
     PolicyEntry("gfp-paper", _gfp_paper),
     PolicyEntry("gfp-untrained", partial(_gfp_paper, iterations=0)),
     PolicyEntry("price_index", _price_index),
+    PolicyEntry("thompson", _thompson, _settings(before=int, explore=float, most_each=int), _check_thompson),
 )
+GROUP = "peerfront.policies"
+"""Entry points under which other packages offer policies."""
 POLICIES: dict[str, PolicyEntry] = {entry.name: entry for entry in _ENTRIES}

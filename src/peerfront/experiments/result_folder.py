@@ -42,7 +42,7 @@ from peerfront.problem import Ending, Trajectories
 TABLES = ("episodes.csv", "rounds.csv.gz", "prepared.csv", "summary.csv", "differences.csv")
 PARTS = "parts"
 BOUNDS, LEARNING = "bounds.csv", "learning.csv"
-REPORT = "table.md"
+REPORT, LATEX = "table.md", "table.tex"
 FIGURES = "curves-*"
 
 
@@ -82,13 +82,13 @@ class ResultFolder:
 
     def _refuse_inputs(self) -> None:
         """Refuse a folder whose files a world is made from: they would be removed or replaced."""
-        inputs = [file for world in self.comparison.worlds for file in files_of(world)]
+        inputs = [file for world in self.comparison.worlds for file in files_of(self.comparison, world)]
         check_not_read([self.path, *self._own_files()], inputs)
 
     def _own_files(self) -> list[Path]:
         """Every file of a comparison that may be here, what identifies it last."""
         parts = self.parts.iterdir() if self.parts.is_dir() else ()
-        names = (*TABLES, BOUNDS, LEARNING, REPORT)
+        names = (*TABLES, BOUNDS, LEARNING, REPORT, LATEX)
         return [*parts, *(self.path / name for name in names), *self.path.glob(FIGURES), self.settings_file]
 
     def _saved_settings(self) -> dict[str, Any] | None:
@@ -124,7 +124,8 @@ class ResultFolder:
             self.parts.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise DataFileError("result_store.cannot_use", path=self.path, problem=str(problem)) from None
-        write_text(self.settings_file, json.dumps(self._settings, indent=2) + "\n")
+        own = {"own": dict(digests)} if (digests := self.comparison.own_digests()) else {}
+        write_text(self.settings_file, json.dumps({**self._settings, **own}, indent=2) + "\n")
 
     def _clear(self) -> None:
         """Remove what a comparison writes, and nothing else that may lie there; what identifies it is replaced."""
@@ -151,7 +152,8 @@ class ResultFolder:
 
     def _part(self, task: Task) -> Path:
         # The settings are part of the name, so a part of another comparison can never be taken for one of this.
-        identity = json.dumps([self._settings, dataclasses.asdict(task)])
+        # So are the digests of one's own policy and world: after a change of theirs, other results stay what they are.
+        identity = json.dumps([self._settings, dataclasses.asdict(task), self.comparison.own_digests(task)])
         digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
         return self.parts / f"{task.policy.partition(':')[0]}-{digest}.npz"
 
@@ -163,7 +165,8 @@ def change_note(name: str, there: object, now: object) -> Message:
 
 def _settings(comparison: Comparison) -> dict[str, Any]:
     """What results depend on: what is compared, the contents of data files, and the program itself."""
-    files = {file: contents for world in comparison.worlds for file, contents in file_digests(world).items()}
+    digests = [file_digests(comparison, world) for world in comparison.worlds]
+    files = {file: contents for each in digests for file, contents in each.items()}
     return {"comparison": comparison.as_json(), "files": files, "made_by": dict(program())}
 
 

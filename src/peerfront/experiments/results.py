@@ -42,7 +42,7 @@ class Run:
 
 
 @checked_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """All runs of a comparison, in the order of its settings.
 
@@ -133,6 +133,15 @@ class Results:
         place = self.worlds[0] if world is None else one_of(note("kinds.world_here"), world, self.worlds)
         figure: Figure = _words().curves(self, place)
         return figure
+
+    def to_latex(self, against: str | None = None) -> str:
+        """The tables in LaTeX (booktabs): means, and differences from `against` (the first policy unless named)."""
+        if against is not None:
+            one_of(note("comparison.compared_policy"), against, self.policies)
+        return str(_words().latex_report(self, against))
+
+    def __repr__(self) -> str:
+        return str(_words().as_text(self))
 
     def _repr_html_(self) -> str:
         return str(_words().as_html(self))

@@ -156,7 +156,7 @@ def program() -> Mapping[str, str]:
     for library in _LIBRARIES:
         try:
             made_by[library] = version(library)
-        except PackageNotFoundError:  # pragma: no cover - all are dependencies
+        except PackageNotFoundError:  # of an extra
             made_by[library] = "not installed"
     return made_by
 

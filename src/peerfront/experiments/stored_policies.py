@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from peerfront.experiments.store import Form
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import SettingError, check_extra
+from peerfront.foundation.messages import note
 from peerfront.foundation.settings import checked_discount
 from peerfront.foundation.stored import Stored
 from peerfront.gfp.planner import Planner
@@ -152,6 +153,7 @@ def _needed(response: LearnedResponse | None) -> LearnedResponse:
 
 def _network(agent: Any, weights: Stored) -> Any:
     """The network of an agent of Q-learning, with these weights."""
+    check_extra("torch", note("extras.agents"), "research")
     import torch
 
     with torch.device("meta"):  # shapes alone: whatever sizes are written, they must be those of the arrays

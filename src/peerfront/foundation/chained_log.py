@@ -101,11 +101,7 @@ class ChainedLog:
         return DataFileError("log.changed", path=self.path, line=number, why=why)
 
 
-def one_spelling(entry: Mapping[str, Any]) -> bytes:
-    """Write plain data as JSON in one spelling, so that equal entries have equal hashes."""
-    return json.dumps(entry, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
-
-
 def _digest(entry: Mapping[str, Any]) -> str:
     """16 hexadecimal digits of the SHA-256 of an entry in one spelling: short enough to be compared by eye."""
-    return hashlib.sha256(one_spelling(entry)).hexdigest()[:16]
+    spelled = json.dumps(entry, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(spelled.encode()).hexdigest()[:16]

@@ -178,8 +178,9 @@ def _all_fit(values: Iterable[Any], annotation: Any) -> bool:
 
 
 def _members(protocol: Any) -> set[str]:
+    """What a protocol asks for. Not a name: an object without one is called by its class."""
     own = [each for each in protocol.__mro__ if getattr(each, "_is_protocol", False)]
-    return {name for each in own for name in vars(each) if not name.startswith("_")}
+    return {name for each in own for name in vars(each) if not name.startswith("_") and name != "name"}
 
 
 def _array_kinds(number: Any) -> str:

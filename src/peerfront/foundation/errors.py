@@ -7,9 +7,10 @@ with code 2. Anything else is a defect of the program. An error is made of a cod
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
 
-from peerfront.foundation.messages import Message, Remedy, Severity
+from peerfront.foundation.messages import Lines, Message, Remedy, Severity
 
 
 class PeerfrontError(Exception):
@@ -81,12 +82,33 @@ class DamagedFile(DataFileError):
 
 
 class InfeasibleAllocation(PeerfrontError):
-    """A policy gave out coupons it does not have or may not give."""
+    """A policy gave out coupons it does not have or may not give; `where` says in which state."""
 
-    def __init__(self, policy: str, fault: str | Message) -> None:
-        super().__init__("allocation.infeasible", policy=policy, fault=fault)
+    def __init__(self, policy: str, fault: str | Message, where: Message | None = None) -> None:
+        if where is None:
+            super().__init__("allocation.infeasible", policy=policy, fault=fault)
+        else:
+            super().__init__("allocation.infeasible_at", policy=policy, where=where, fault=fault)
         self.policy = policy
         self.fault = fault
+
+
+class PolicyFailed(PeerfrontError):
+    """A policy raised an error of its own; `where` says in which state, or that it was being prepared."""
+
+    def __init__(self, policy: str, where: Message, problem: Message) -> None:
+        super().__init__("policy_failed.raised", policy=policy, where=where, problem=problem)
+        self.policy = policy
+
+
+class ComparisonFailed(PeerfrontError):
+    """Some policies of a comparison failed; `results` has the others, None if there are none."""
+
+    def __init__(self, failures: list[Message], total: int, folder: object, results: Any) -> None:
+        code = "comparison.failed" if folder is None else "comparison.failed_but_kept"
+        values = {} if folder is None else {"path": folder, "resume": Remedy("resume", True)}
+        super().__init__(code, n=len(failures), total=total, failures=Lines(failures), **values)
+        self.results = results
 
 
 class OutputExists(PeerfrontError):
@@ -110,3 +132,9 @@ class MissingExtra(PeerfrontError):
         super().__init__("extras.missing", purpose=purpose, extra=extra)
         self.purpose = purpose
         self.extra = extra
+
+
+def check_extra(library: str, purpose: str | Message, extra: str) -> None:
+    """Refuse what needs this library if it is not installed."""
+    if find_spec(library) is None:
+        raise MissingExtra(purpose, extra)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from peerfront.foundation.errors import DataFileError, OutputExists
 from peerfront.foundation.locks import lock_name, locked, remove_leftovers, temporary_name
@@ -266,6 +267,13 @@ def _why(problem: Exception) -> str:
 
 
 def write_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file whole or not at all (`written_whole`)."""
+    with written_whole(path, private=private) as file:
+        file.write(content)
+
+
+@contextmanager
+def written_whole(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write under a temporary name, then rename: readers see the old file or the new one, never half of it.
 
     A file that is replaced keeps its permissions. A new private one can be read by its owner alone.
@@ -273,7 +281,9 @@ def write_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
     path = output_path(path)
     temporary = path.with_name(temporary_name())
     try:
-        write_temporary(temporary, path, content, private=private)
+        write_temporary(temporary, path, b"", private=private)
+        with temporary.open("wb") as file:
+            yield file
         temporary.replace(path)
     except OSError as problem:
         raise DataFileError("outputs.unwritable", path=path, problem=str(problem)) from None
@@ -297,15 +307,16 @@ def write_temporary(temporary: Path, path: Path, content: bytes, *, private: boo
 
 def write_text(path: Path, content: str, *, private: bool = False) -> None:
     """Write text as UTF-8, whole or not at all."""
-    write_bytes(path, _encoded(path, content, "utf-8"), private=private)
+    write_bytes(path, encoded(path, content, "utf-8"), private=private)
 
 
 def write_csv(path: Path, content: str, *, private: bool = False) -> None:
     """Write a table's text as UTF-8, with the mark that spreadsheets need unless all of it is ASCII."""
-    write_bytes(path, _encoded(path, content, "utf-8" if content.isascii() else "utf-8-sig"), private=private)
+    write_bytes(path, encoded(path, content, "utf-8" if content.isascii() else "utf-8-sig"), private=private)
 
 
-def _encoded(path: Path, content: str, encoding: str) -> bytes:
+def encoded(path: Path, content: str, encoding: str) -> bytes:
+    """Encode what a file is to hold."""
     try:
         return content.encode(encoding)
     except UnicodeEncodeError as problem:  # half a character, which tables of Python and JSON can hold

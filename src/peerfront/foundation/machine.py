@@ -19,23 +19,13 @@ THREADS = 1
 
 
 @contextmanager
-def one_thread(*, training: bool = False) -> Iterator[None]:
-    """Compute with one thread, in torch too while `training`; put back afterwards what was set before."""
+def one_thread() -> Iterator[None]:
+    """Compute with one thread; put back afterwards what was set before."""
+    import scipy.linalg  # noqa: F401 - limits hold for what is loaded: NumPy's and SciPy's linear algebra
     from threadpoolctl import threadpool_limits
 
-    if not training:
-        with threadpool_limits(limits=THREADS):
-            yield
-        return
-    import torch  # before the limits are set: they hold for what is loaded
-
-    before = torch.get_num_threads()
     with threadpool_limits(limits=THREADS):
-        torch.set_num_threads(THREADS)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+        yield
 
 
 _VARIABLE = "NUMBA_CACHE_DIR"

@@ -1,13 +1,14 @@
-"""Small networks: one perceptron, one way to train it, and its form as plain arrays.
+"""Small networks: one perceptron, frozen or to be trained, and one way to train it, in NumPy.
 
-A `FrozenNetwork` needs NumPy alone; `perceptron`, `frozen`, `thawed` and the training load torch.
+What can be trained is asked by `traced`: it returns the outputs and a function that takes the slope of a loss in them
+and returns its slopes in the parameters (`Backward`). Parameters are arrays that `Adam` changes in place.
+
+Only research needs torch (`torch_networks`); the tests hold outputs, slopes, starts and steps equal to torch's.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,12 @@ from peerfront.foundation.randomness import named_key
 from peerfront.foundation.settings import among, check_fields, not_negative, one_of, one_or_more, step_size, truth
 from peerfront.foundation.stored import Stored
 
-if TYPE_CHECKING:
-    import torch
-
 Rows = NDArray[np.float32]
+Backward = Callable[[Rows], list[Rows]]
+"""From the slope of a loss in some outputs to its slopes in the parameters behind them."""
 ACTIVATIONS = ("relu", "gelu")
 _LARGEST_WEIGHT = 1e6  # so that what passes through several layers stays finite
+_KEPT_MEAN, _KEPT_SQUARE, _SMALLEST_SPREAD = 0.9, 0.999, 1e-8  # of Adam
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,76 +85,134 @@ def _activated(rows: Rows, activation: str) -> Rows:
     return gelu
 
 
-def perceptron(sizes: Sequence[int], seed: int | None, activation: str = "relu") -> "torch.nn.Sequential":
-    """Linear layers of these sizes with the activation between them.
+class Perceptron:
+    """Linear layers with one activation between them, to be trained."""
 
-    ReLU layers start as torch starts them, from the seed alone, or from torch's current state if the seed is None;
-    GELU layers start uniform on +- 1 / sqrt(inputs), from a generator named by the seed.
-    """
-    import torch
+    def __init__(self, weights: Sequence[Rows], biases: Sequence[Rows], activation: str = "relu") -> None:
+        self.activation = one_of("activation", activation, ACTIVATIONS)
+        self.weights, self.biases = list(weights), list(biases)  # [inputs, outputs] and [outputs], changed in place
 
-    one_of("activation", activation, ACTIVATIONS)
-    layers: list[torch.nn.Module] = []
-    with torch.random.fork_rng(devices=[], enabled=seed is not None):
-        if seed is not None and activation == "relu":
-            torch.manual_seed(seed)
+    @classmethod
+    def started(cls, sizes: Sequence[int], seed: int, activation: str = "relu") -> "Perceptron":
+        """Layers of these sizes, uniform on +- 1 / sqrt(inputs).
+
+        ReLU layers start as torch's do from this seed; GELU layers from a generator named by the seed.
+        """
+        if activation == "relu":
+            uniforms = _TorchUniforms(seed)
+        else:
+            uniforms = _TorchUniforms(named_key("perceptron", seed) % 2**63)
+        weights: list[Rows] = []
+        biases: list[Rows] = []
         for inputs, outputs in pairwise(sizes):
-            layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU() if activation == "relu" else torch.nn.GELU()]
-    network = torch.nn.Sequential(*layers[:-1])
-    if activation == "gelu" and seed is not None:
-        generator = torch.Generator().manual_seed(named_key("perceptron", seed) % 2**63)
-        with torch.no_grad():
-            for layer in network:
-                if isinstance(layer, torch.nn.Linear):
-                    for parameter in (layer.weight, layer.bias):
-                        drawn = 2 * torch.rand(parameter.shape, generator=generator) - 1
-                        parameter.copy_(drawn * layer.in_features**-0.5)
-    return network
+            for shape in ((outputs, inputs), (outputs,)):
+                if activation == "relu":
+                    # torch's way to one bound of two: its last digit differs between weights and biases.
+                    wide = np.sqrt(3.0) * (np.sqrt(1.0 / 3.0) / np.sqrt(inputs)) if len(shape) == 2 else inputs**-0.5
+                    drawn = uniforms.between(-wide, wide, shape)
+                else:
+                    drawn = (2 * uniforms.rows(shape) - 1) * np.float32(inputs**-0.5)
+                (weights if len(shape) == 2 else biases).append(drawn.T.copy())
+        return cls(weights, biases, activation)
+
+    @property
+    def parameters(self) -> list[Rows]:
+        return [parameter for layer in zip(self.weights, self.biases, strict=True) for parameter in layer]
+
+    def __call__(self, rows: Rows) -> Rows:
+        return self.traced(rows)[0]
+
+    def traced(self, rows: Rows) -> tuple[Rows, Backward]:
+        """The outputs, and the way back."""
+        inputs, slopes = [rows], []  # of each layer; of each activation
+        outputs = rows @ self.weights[0]
+        outputs += self.biases[0]
+        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+            activated, slope = _activated_with_slope(outputs, self.activation)
+            inputs.append(activated)
+            slopes.append(slope)
+            outputs = activated @ weight
+            outputs += bias
+
+        def backward(slope: Rows) -> list[Rows]:
+            found: list[Rows] = []
+            for layer in range(len(self.weights) - 1, -1, -1):
+                found += [slope.sum(axis=0), inputs[layer].T @ slope]
+                if layer:
+                    slope = slope @ self.weights[layer].T
+                    slope *= slopes[layer - 1]
+            return found[::-1]
+
+        return outputs, backward
+
+    def frozen(self) -> FrozenNetwork:
+        """Copy the network as it is now."""
+        weights, biases = (tuple(part.copy() for part in parts) for parts in (self.weights, self.biases))
+        return FrozenNetwork(weights, biases, self.activation)
 
 
-def frozen(network: "torch.nn.Sequential", activation: str = "relu") -> FrozenNetwork:
-    """Copy the network as it is now."""
-    import torch
-
-    linear = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
-    return FrozenNetwork(
-        tuple(layer.weight.detach().numpy().T.copy() for layer in linear),
-        tuple(layer.bias.detach().numpy().copy() for layer in linear),
-        activation,
-    )
+def _activated_with_slope(sums: Rows, activation: str) -> tuple[Rows, Rows | NDArray[np.bool_]]:
+    """The activation of sums, which it may write over, and its slope."""
+    if activation == "relu":
+        activated = np.maximum(sums, np.float32(0.0), out=sums)
+        return activated, activated > 0.0
+    share = np.asarray(0.5 + 0.5 * erf(sums * np.float32(0.5**0.5)), dtype=np.float32)
+    return sums * share, share + sums * np.exp(-0.5 * sums * sums) * np.float32((2.0 * np.pi) ** -0.5)
 
 
-def thawed(network: FrozenNetwork) -> "torch.nn.Sequential":
-    """Copy a frozen network for torch."""
-    import torch
+class _TorchUniforms:
+    """The single-precision uniforms that torch draws from a seed: both are the Mersenne twister's lowest 24 bits."""
 
-    sizes = [len(network.weights[0]), *(len(bias) for bias in network.biases)]
-    layers = perceptron(sizes, seed=0, activation=network.activation)
-    arrays = [array for layer in zip(network.weights, network.biases, strict=True) for array in layer]
-    with torch.no_grad():
-        for parameter, array in zip(layers.parameters(), arrays, strict=True):
-            parameter.copy_(torch.as_tensor(array.T.copy()))
-    return layers.eval()
+    def __init__(self, seed: int) -> None:
+        self._twister = np.random.RandomState(seed % 2**32)
+
+    def rows(self, shape: tuple[int, ...]) -> Rows:
+        """On [0, 1)."""
+        drawn = self._twister.randint(0, 2**32, size=shape, dtype=np.uint32)
+        return (drawn & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2.0**-24)
+
+    def between(self, low: float, high: float, shape: tuple[int, ...]) -> Rows:
+        """On [low, high), multiplied and added with one rounding."""
+        start, end = np.float32(low), np.float32(high)
+        drawn: Rows = (self.rows(shape).astype(np.float64) * np.float64(end - start) + start).astype(np.float32)
+        return drawn
 
 
-def gradient_steps(
-    optimiser: "torch.optim.Optimizer",
-    loss: "Callable[[], torch.Tensor]",
-    steps: int,
-    schedule: "torch.optim.lr_scheduler.LRScheduler | None" = None,
-    longest_gradient: float | None = None,
-) -> None:
-    """Take this many gradient steps; `loss` draws its own batch each time. Longer gradients are shortened."""
-    for _ in range(steps):
-        optimiser.zero_grad()
-        loss().backward()
-        if longest_gradient is not None:
-            from torch.nn.utils import clip_grad_norm_
+class Adam:
+    """Adam (Kingma and Ba 2015), with decoupled weight decay; changes the parameters in place."""
 
-            clip_grad_norm_([p for group in optimiser.param_groups for p in group["params"]], longest_gradient)
-        optimiser.step()
-        if schedule is not None:
-            schedule.step()
+    def __init__(self, parameters: Sequence[Rows], learning_rate: float, weight_decay: float = 0.0) -> None:
+        self.parameters, self.learning_rate, self.weight_decay = list(parameters), learning_rate, weight_decay
+        size = sum(parameter.size for parameter in parameters)
+        self._mean, self._square = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+        self._taken = 0
+
+    def step(self, slopes: Sequence[Rows], learning_rate: float | None = None, longest: float | None = None) -> None:
+        """Take a step down these slopes of a loss, shortened together if they are longer than `longest`."""
+        rate = self.learning_rate if learning_rate is None else learning_rate
+        slope = np.concatenate([each.reshape(-1) for each in slopes])
+        if longest is not None:
+            slope *= min(1.0, longest / (float(np.linalg.norm(slope)) + 1e-6))
+        self._taken += 1
+        self._mean += (1.0 - _KEPT_MEAN) * (slope - self._mean)
+        self._square *= _KEPT_SQUARE
+        self._square += (1.0 - _KEPT_SQUARE) * slope * slope
+        spread = np.sqrt(self._square)
+        spread /= (1.0 - _KEPT_SQUARE**self._taken) ** 0.5
+        spread += _SMALLEST_SPREAD
+        change = self._mean / spread
+        change *= rate / (1.0 - _KEPT_MEAN**self._taken)
+        start = 0
+        for parameter in self.parameters:
+            if self.weight_decay:
+                parameter *= 1.0 - rate * self.weight_decay
+            parameter -= change[start : start + parameter.size].reshape(parameter.shape)
+            start += parameter.size
+
+
+def cosine_rate(learning_rate: float, step: int, steps: int) -> float:
+    """The learning rate of step 0, 1, ... of `steps`: it falls from `learning_rate` to zero along half a cosine."""
+    return float(learning_rate * 0.5 * (1.0 + np.cos(np.pi * step / steps)))
 
 
 @dataclass(frozen=True)
@@ -182,49 +241,47 @@ class EpochSettings:
 
 
 def train_epochs(
-    network: "torch.nn.Module",
-    loss: "Callable[[torch.Tensor], torch.Tensor]",
+    parameters: Sequence[Rows],
+    slopes: Callable[[NDArray[np.int64]], Sequence[Rows]],
     rows: int,
     settings: EpochSettings,
     rng: np.random.Generator,
     held_out_loss: Callable[[], float] | None = None,
     progress: Progress = silent,
 ) -> int:
-    """Adam in shuffled batches of row numbers. With a held-out loss, keep the best weights and stop when it no longer
-    improves. Returns the epochs used. Weights that are no longer finite are an error.
-    """
-    import torch
+    """Adam in shuffled batches of row numbers, of which `slopes` gives the loss's slopes in the parameters.
 
-    optimiser = torch.optim.AdamW(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    With a held-out loss, keep the best parameters and stop when it no longer improves. Returns the epochs used.
+    Parameters that are no longer finite are an error.
+    """
+    optimiser = Adam(parameters, settings.learning_rate, settings.weight_decay)
     best, best_epoch, epoch = float("inf"), 0, 0
-    best_state: list[torch.Tensor] | None = None
+    kept: list[Rows] | None = None
     diverged = False
     if held_out_loss is not None:  # what training starts from is a candidate too
-        with torch.no_grad():
-            best = held_out_loss()
-        best_state = [p.detach().clone() for p in network.parameters()]
+        best = held_out_loss()
+        kept = [parameter.copy() for parameter in parameters]
     for epoch in range(1, settings.epochs + 1):
-        for group in optimiser.param_groups if settings.cosine else ():
-            group["lr"] = settings.learning_rate * 0.5 * (1.0 + np.cos(np.pi * (epoch - 1) / settings.epochs))
-        for part in torch.split(torch.as_tensor(rng.permutation(rows)), settings.batch):
-            gradient_steps(optimiser, partial(loss, part), 1)
+        rate = settings.learning_rate
+        if settings.cosine:
+            rate = cosine_rate(rate, epoch - 1, settings.epochs)
+        order = rng.permutation(rows)
+        for start in range(0, rows, settings.batch):
+            optimiser.step(slopes(order[start : start + settings.batch]), rate)
         progress(epoch / settings.epochs, note("progress.epoch", epoch=epoch, epochs=settings.epochs))
         if held_out_loss is not None:
-            with torch.no_grad():
-                now = held_out_loss()
+            now = held_out_loss()
             diverged = not np.isfinite(now)
             if diverged:
                 break
             if now < best - 1e-5:
                 best, best_epoch = now, epoch
-                best_state = [p.detach().clone() for p in network.parameters()]
+                kept = [parameter.copy() for parameter in parameters]
             elif epoch - best_epoch >= settings.patience:
                 break
-    if best_state is not None:
-        with torch.no_grad():
-            for parameter, kept in zip(network.parameters(), best_state, strict=True):
-                parameter.copy_(kept)
-    if diverged or not all(bool(torch.isfinite(parameter).all()) for parameter in network.parameters()):
+    if kept is not None:
+        for parameter, best_values in zip(parameters, kept, strict=True):
+            parameter[...] = best_values
+    if diverged or not all(bool(np.isfinite(parameter).all()) for parameter in parameters):
         raise SettingError("training.diverged", rate=settings.learning_rate)
-    network.eval()
     return best_epoch if held_out_loss is not None else epoch

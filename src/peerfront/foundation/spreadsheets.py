@@ -9,18 +9,22 @@ In a workbook every text is stored as a text and marked as such (Excel's quote p
 cell is edited. The same content gives the same bytes: the time of writing is left out of the file.
 """
 
+import codecs
 import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.files import encoded, written_whole
 from peerfront.foundation.shown import LONGEST_LINE, visible
 
 if TYPE_CHECKING:
@@ -59,6 +63,40 @@ def csv_text(table: pd.DataFrame, float_format: str | None = None) -> str:
             texts += [cell for cell in cells if isinstance(cell, str)]
             safe.isetitem(place, np.array([*cells, None], dtype=object)[:-1])  # an array of objects, whatever they are
     return safe.to_csv(index=False, lineterminator="\n", float_format=float_format, quoting=quoting_for(texts))
+
+
+_ROWS_AT_ONCE = 1_000
+
+
+def write_rows(
+    path: Path, columns: Sequence[str], rows: Callable[[], Iterable[Sequence[str]]], *, private: bool = False
+) -> None:
+    """Write a table of texts as `csv_text` and `write_csv` do, a row at a time.
+
+    Letters beyond ASCII and carriage returns change how the whole file is written, so the first one starts it again,
+    and `rows` is asked for the rows once more.
+    """
+    mark, quoting = b"", quoting_for(columns)
+    with written_whole(path, private=private) as file:
+        parts = _written_rows(columns, rows(), quoting)
+        while (text := next(parts, None)) is not None:
+            if (text.isascii() or mark) and ("\r" not in text or quoting != csv.QUOTE_MINIMAL):
+                file.write(encoded(path, text, "utf-8"))
+                continue
+            mark, quoting = mark if text.isascii() else codecs.BOM_UTF8, quoting_for([text, *columns])
+            file.seek(0)
+            file.truncate()
+            file.write(mark)
+            parts = _written_rows(columns, rows(), quoting)
+
+
+def _written_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], quoting: Literal[0, 2]) -> Iterator[str]:
+    """The text of the file, some rows at a time."""
+    lines = iter(chain([columns], rows))
+    while some := list(islice(lines, _ROWS_AT_ONCE)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n", quoting=quoting).writerows([map(neutralised, row) for row in some])
+        yield text.getvalue()
 
 
 # Workbooks -----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import numpy as np
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import DONE, Progress, note, silent
+from peerfront.foundation.networks import Adam
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.settings import (
     among,
@@ -43,6 +44,7 @@ from peerfront.gfp.surrogate import (
     PersonInputs,
     SurrogateSettings,
 )
+from peerfront.gfp.training import Embeddings, Surrogate, fit_values
 from peerfront.problem import Policy, Rules, World
 
 
@@ -135,16 +137,12 @@ def learn_by_fitted_value_iteration(
     progress: Progress = silent,
 ) -> LearnedPlanner:
     """Learn a planner for this (planning) world; the explorers meet the first states (the paper: random rollouts)."""
-    import torch
-
-    from peerfront.gfp.training import Embeddings, Surrogate, fit_values
-
     settings = settings or FittedValueIterationSettings()
     if not explorers:
         raise SettingError("learned_value.no_explorer")
     inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed)
-    optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
+    optimiser = Adam(surrogate.parameters, settings.learning_rate)
     progress(0.0, note("learning_progress.collecting"))
     pool, ends = _pool(world, ExplorationMixture(explorers[0], explorers, 1.0), rules, settings, 0)
     embeddings = Embeddings(world, inputs, pool, settings.surrogate.latent, settings.laplace, settings.seed)

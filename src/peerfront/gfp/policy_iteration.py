@@ -17,12 +17,14 @@ import numpy as np
 
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import DONE, Progress, note, silent
+from peerfront.foundation.networks import Adam
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import among, check_fields, one_or_more, proportion, seed_number, step_size
 from peerfront.gfp.learning import LearnedPlanner, compared, earned, laplace_parents, report_on
 from peerfront.gfp.planner import Planner
 from peerfront.gfp.states import ExplorationMixture, StateBatch, explored, simulated_returns
 from peerfront.gfp.surrogate import SEES, Array, LaplaceSettings, PersonInputs, SurrogateSettings
+from peerfront.gfp.training import LaplaceTrainer, Surrogate, fit_values
 from peerfront.problem import Policy, Rules, World, rollouts
 
 
@@ -162,23 +164,18 @@ def _fitted_planner(
     settings: PolicyIterationSettings,
 ) -> Planner:
     """Fit V to the returns of all rounds so far, and its embeddings to people met in the last round."""
-    import torch
-
-    from peerfront.gfp.training import LaplaceTrainer, Surrogate, fit_values
-
     number = len(parts) - 1
     inputs = PersonInputs.seeing(settings.sees, world.schema, world.response)
     surrogate = Surrogate(inputs, rules.budget, settings.surrogate, settings.seed, rules.rounds)
-    optimiser = torch.optim.Adam(surrogate.parameters, lr=settings.learning_rate, fused=True)
     fit_values(
         surrogate,
         StateBatch.joined(parts),
         np.concatenate(returns),
-        optimiser,
+        Adam(surrogate.parameters, settings.learning_rate),
         steps=settings.steps,
         batch=settings.batch,
         rng=named_generator("fit value", settings.seed, number),
-        schedule=torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps),
+        cosine=True,
     )
     value = surrogate.freeze()
     parents = laplace_parents(parts[-1], settings.laplace.parents, settings.seed, number)

@@ -19,7 +19,7 @@ rounds left the backup needs w(r - s, t - 1), a table of the same kind, so that 
 
 is the share of coordinate j that one recruit of x leaves uncovered. A network gives it: planning samples nothing.
 
-Everything here is NumPy; `training` fits both networks with torch.
+`training` fits both networks.
 """
 
 from dataclasses import dataclass, replace

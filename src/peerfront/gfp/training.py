@@ -1,4 +1,4 @@
-"""Train the two networks of a planner with torch: the value surrogate and the Laplace embeddings (`surrogate`).
+"""Train the two networks of a planner: the value surrogate and the Laplace embeddings (`surrogate`).
 
 The surrogate is fitted to given values of states (`fit_values`). The embeddings follow it: recruits of a fixed set of
 parents are sampled once, and whenever h changes, the same recruits give new targets and the network goes on from where
@@ -12,12 +12,13 @@ change (`Embeddings`).
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import expit
 
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import SettingError
-from peerfront.foundation.networks import frozen, gradient_steps, perceptron
+from peerfront.foundation.networks import Adam, Backward, Perceptron, Rows, cosine_rate
 from peerfront.foundation.randomness import Luck, named_generator, named_luck
 from peerfront.foundation.settings import whole_number
 from peerfront.gfp.learning import laplace_parents
@@ -48,72 +49,96 @@ class Surrogate:
         self.inputs, self.budget, self.settings = inputs, budget, settings
         self.rounds = whole_number("rounds of the value", rounds, 1) if settings.deadline else None
         budget_inputs, time_inputs = 2 if settings.scaled_budget else 1, 2 if settings.deadline else 0
-        self.coverage_network = perceptron([inputs.width, settings.hidden, settings.hidden, settings.latent], seed)
-        self.weight_network = perceptron(
+        self.coverage_network = Perceptron.started(
+            [inputs.width, settings.hidden, settings.hidden, settings.latent], seed
+        )
+        self.weight_network = Perceptron.started(
             [budget_inputs + time_inputs, settings.hidden, settings.latent + (1 if settings.deadline else 0)], seed + 1
         )
         if settings.first_bias is not None:
-            with torch.no_grad():
-                last = self.coverage_network[-1]
-                assert isinstance(last, torch.nn.Linear), "a perceptron ends with a linear layer"
-                last.bias.copy_(torch.linspace(*settings.first_bias, settings.latent))
-                last.weight.mul_(0.5)
+            self.coverage_network.biases[-1][:] = np.linspace(*settings.first_bias, settings.latent, dtype=np.float32)
+            self.coverage_network.weights[-1] *= np.float32(0.5)
 
     @property
-    def parameters(self) -> list[torch.nn.Parameter]:
-        return [*self.coverage_network.parameters(), *self.weight_network.parameters()]
+    def parameters(self) -> list[Rows]:
+        return [*self.coverage_network.parameters, *self.weight_network.parameters]
 
-    def coverage(self, rows: torch.Tensor) -> torch.Tensor:
-        """h, [people, latent]."""
-        return torch.nn.functional.softplus(self.coverage_network(rows))
-
-    def weights(self, budgets: torch.Tensor, rounds_left: torch.Tensor | None = None) -> torch.Tensor:
+    def weights(self, budgets: Rows, rounds_left: Rows | None = None) -> Rows:
         """w(r), or w(r, t) with a deadline, [states, latent]."""
-        seen = self._budget_inputs(budgets)
-        if self.rounds is None:
-            return budgets[:, None] * torch.softmax(self.weight_network(seen), dim=1)
-        if rounds_left is None:
-            raise SettingError("learned_value.rounds_left_missing")
-        left = rounds_left[:, None]
-        times = torch.cat([left / self.rounds, 1.0 / left.clamp(min=1.0)], dim=1)
-        shares = torch.softmax(self.weight_network(torch.cat([seen, times], dim=1)), dim=1)[:, :-1]
-        return budgets[:, None] * torch.where(left > 0, shares, 0.0)
+        return self._traced_weights(budgets, rounds_left)[0]
 
-    def values(
-        self,
-        budgets: torch.Tensor,
-        rows: torch.Tensor,
-        owner: torch.Tensor,
-        rounds_left: torch.Tensor | None = None,
-        alike: tuple[torch.Tensor, torch.Tensor] | None = None,
-    ) -> torch.Tensor:
-        """V of states whose people stand one after another: person i is on the frontier of state owner[i]; [states].
+    def values(self, budgets: Rows, rows: Rows, members: csr_array, rounds_left: Rows | None = None) -> Rows:
+        """V of states, of which state s has members[s, i] people like row i; [states]."""
+        return self.traced(budgets, rows, members, rounds_left)[0]
 
-        With `alike` = (kinds, counts) entry i stands for counts[i] people with the row rows[kinds[i]].
-        """
-        coverage = self.coverage(rows)
-        if alike is not None:
-            kinds, counts = alike
-            coverage = coverage[kinds] * counts[:, None]
-        covered = torch.zeros(len(budgets), self.settings.latent).index_add_(0, owner, coverage)
-        return (self.weights(budgets, rounds_left) * -torch.expm1(-covered)).sum(dim=1)
+    def traced(
+        self, budgets: Rows, rows: Rows, members: csr_array, rounds_left: Rows | None = None
+    ) -> tuple[Rows, Backward]:
+        """V of states, [states], and the way back to the parameters."""
+        scores, from_scores = self.coverage_network.traced(rows)
+        covered = members @ _softplus(scores)  # [states, latent]
+        weights, from_weights = self._traced_weights(budgets, rounds_left)
+        shares = -np.expm1(-covered)
 
-    def _budget_inputs(self, budgets: torch.Tensor) -> torch.Tensor:
+        def backward(slope: Rows) -> list[Rows]:
+            of_covered = slope[:, None] * weights * (1.0 - shares)
+            of_scores = (members.T @ of_covered) * expit(scores)
+            return [*from_scores(of_scores), *from_weights(slope[:, None] * shares)]
+
+        return (weights * shares).sum(axis=1), backward
+
+    def _traced_weights(self, budgets: Rows, rounds_left: Rows | None) -> tuple[Rows, Backward]:
+        """The weights, [states, latent], and the way back to the parameters of their network."""
+        scale, seen = budgets[:, None], self._budget_inputs(budgets)
+        if self.rounds is not None:
+            if rounds_left is None:
+                raise SettingError("learned_value.rounds_left_missing")
+            left = rounds_left[:, None]
+            seen = np.concatenate([seen, left / self.rounds, 1.0 / np.maximum(left, 1.0)], axis=1).astype(np.float32)
+            scale = np.where(left > 0, scale, np.float32(0.0))
+        scores, from_scores = self.weight_network.traced(seen)
+        latent = self.settings.latent  # with a deadline a coordinate more, of what the time does not suffice to use
+        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely /= likely.sum(axis=1, keepdims=True)
+
+        def backward(slope: Rows) -> list[Rows]:
+            of_likely = np.zeros_like(likely)
+            of_likely[:, :latent] = slope * scale
+            return from_scores(likely * (of_likely - (of_likely * likely).sum(axis=1, keepdims=True)))
+
+        return scale * likely[:, :latent], backward
+
+    def _budget_inputs(self, budgets: Rows) -> Rows:
         if not self.settings.scaled_budget:
             return budgets[:, None]
-        share = budgets[:, None] / max(self.budget, 1)
-        return torch.cat([share, share.sqrt()], dim=1)
+        share = budgets[:, None] / np.float32(max(self.budget, 1))
+        return np.concatenate([share, np.sqrt(share)], axis=1)
 
     def freeze(self) -> "FrozenSurrogate":
         """The surrogate as it is now, as arrays."""
-        budgets = torch.arange(self.budget + 1, dtype=torch.float32)
-        with torch.no_grad():
-            if self.rounds is None:
-                table = self.weights(budgets)
-            else:
-                times = torch.arange(self.rounds + 1, dtype=torch.float32)
-                table = torch.stack([self.weights(budgets, t.expand(len(budgets))) for t in times])
-        return FrozenSurrogate(self.inputs, frozen(self.coverage_network), table.double().numpy().copy())
+        budgets = np.arange(self.budget + 1, dtype=np.float32)
+        if self.rounds is None:
+            table = self.weights(budgets)
+        else:
+            times = np.arange(self.rounds + 1, dtype=np.float32)
+            table = np.stack([self.weights(budgets, np.full_like(budgets, t)) for t in times])
+        return FrozenSurrogate(self.inputs, self.coverage_network.frozen(), table.astype(np.float64))
+
+
+def _softplus(scores: Rows) -> Rows:
+    positive: Rows = np.log1p(np.exp(-np.abs(scores)))
+    return positive + np.maximum(scores, np.float32(0.0))
+
+
+def members_of(first: NDArray[np.int64], kind: NDArray[np.int64] | None = None, count: Rows | None = None) -> csr_array:
+    """How many people like each row are in each state, [states, rows], of entries first[s] .. first[s + 1] - 1.
+
+    Each entry is one person with a row of their own; or `count` people like the row `kind`.
+    """
+    entries = int(first[-1])
+    if kind is None or count is None:
+        return csr_array((np.ones(entries, dtype=np.float32), np.arange(entries), first), (len(first) - 1, entries))
+    return csr_array((count, kind, first), (len(first) - 1, int(kind.max(initial=-1)) + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,42 +167,47 @@ def fit_values(
     surrogate: Surrogate,
     states: StateBatch,
     targets: Array,
-    optimiser: torch.optim.Optimizer,
+    optimiser: Adam,
     *,
     steps: int,
     batch: int,
     rng: np.random.Generator,
-    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+    cosine: bool = False,
     relative: bool = True,
     longest_gradient: float | None = None,
 ) -> None:
     """Take gradient steps on the squared error of V (Equation 12).
 
-    `relative` divides the error by r + 10, so that small budgets count too. Longer gradients are shortened.
+    `relative` divides the error by r + 10, so that small budgets count too. Longer gradients are shortened. With
+    `cosine` the learning rate falls to zero along a cosine.
     """
     kinds = Kinds.of(states)
     people_or_kinds = states if kinds is None else kinds
-    rows, first = torch.as_tensor(surrogate.inputs.rows(people_or_kinds.covariates)), people_or_kinds.first
-    budgets = torch.as_tensor(states.budgets, dtype=torch.float32)
-    wanted = torch.as_tensor(targets, dtype=torch.float32)
-    rounds_left = None if states.rounds_left is None else torch.as_tensor(states.rounds_left, dtype=torch.float32)
-    scale = budgets + 10.0 if relative else torch.ones_like(budgets)
-
-    def loss() -> torch.Tensor:
+    rows, first = surrogate.inputs.rows(people_or_kinds.covariates), people_or_kinds.first
+    budgets, wanted = states.budgets.astype(np.float32), targets.astype(np.float32)
+    rounds_left = None if states.rounds_left is None else states.rounds_left.astype(np.float32)
+    scale = budgets + np.float32(10.0) if relative else np.ones_like(budgets)
+    for step in range(steps):
         drawn = rng.choice(len(states), min(batch, len(states)), replace=False)
         sizes = np.diff(first)[drawn]
         start = np.concatenate([[0], np.cumsum(sizes)])
         entries = np.arange(start[-1]) - np.repeat(start[:-1] - first[drawn], sizes)
-        owner = torch.as_tensor(np.repeat(np.arange(len(drawn)), sizes))
-        left = None if rounds_left is None else rounds_left[drawn]
         if kinds is None:
-            values = surrogate.values(budgets[drawn], rows[entries], owner, left)
+            seen, members = rows[entries], members_of(start)
         else:
-            alike = torch.as_tensor(kinds.kind[entries]), torch.as_tensor(kinds.count[entries])
-            values = surrogate.values(budgets[drawn], rows, owner, left, alike)
-        return ((values - wanted[drawn]) ** 2 / scale[drawn]).mean()
+            members = members_of(start, kinds.kind[entries], kinds.count[entries])
+            seen = rows[: members.shape[1]]
+        left = None if rounds_left is None else rounds_left[drawn]
+        values, backward = surrogate.traced(budgets[drawn], seen, members, left)
+        slope = squared_error(values, wanted[drawn], scale[drawn])[1]
+        rate = cosine_rate(optimiser.learning_rate, step, steps) if cosine else None
+        optimiser.step(backward(slope), rate, longest_gradient)
 
-    gradient_steps(optimiser, loss, steps, schedule, longest_gradient)
+
+def squared_error(values: Rows, wanted: Rows, scale: Rows) -> tuple[float, Rows]:
+    """The mean of (value - wanted)^2 / scale (Equation 12), and its slope in the values."""
+    error = values - wanted
+    return float((error * error / scale).mean()), error * np.float32(2.0 / len(values)) / scale
 
 
 class LaplaceTrainer:
@@ -195,42 +225,45 @@ class LaplaceTrainer:
     ) -> None:
         self.inputs, self.offspring, self.settings, self.fitted = inputs, offspring, settings, False
         self.take_parents(parents, luck)
-        self.network = perceptron([inputs.width, settings.hidden, settings.hidden, latent], seed)
-        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=settings.learning_rate, fused=True)
+        self.network = Perceptron.started([inputs.width, settings.hidden, settings.hidden, latent], seed)
+        self.optimiser = Adam(self.network.parameters, settings.learning_rate)
         self.rng = named_generator("laplace", seed)
 
     def take_parents(self, parents: Codes, luck: Luck) -> None:
         """Fit to these people from now on; their recruits are drawn once, with one luck for each parent."""
-        self.parents = torch.as_tensor(self.inputs.rows(parents))
+        self.parents = self.inputs.rows(parents)
         self.children = self.inputs.rows(sampled_recruits(self.offspring, parents, self.settings.children, luck)[0])
 
     def follow(self, surrogate: FrozenSurrogate) -> LaplaceNetwork:
         """Fit the network to the surrogate's h: `steps` at first, `refresh_steps` later."""
         steps = self.settings.refresh_steps if self.fitted else self.settings.steps
         if steps:
-            targets = torch.as_tensor(self.targets(surrogate), dtype=torch.float32)
-            n_parents = len(self.parents)
-
-            def loss() -> torch.Tensor:
-                batch = torch.as_tensor(self.rng.integers(n_parents, size=min(self.settings.batch, n_parents)))
-                # Cross-entropy weighs an error by the spread a share of this size can have: 1 - alpha matters too.
-                return torch.nn.functional.binary_cross_entropy_with_logits(
-                    self.network(self.parents[batch]), targets[batch]
-                )
-
-            gradient_steps(self.optimiser, loss, steps)
+            targets, n_parents = self.targets(surrogate).astype(np.float32), len(self.parents)
+            for _ in range(steps):
+                batch = self.rng.integers(n_parents, size=min(self.settings.batch, n_parents))
+                scores, backward = self.network.traced(self.parents[batch])
+                self.optimiser.step(backward(embedding_slope(scores, targets[batch])))
         self.fitted = True
         return self.frozen()
 
     def frozen(self) -> LaplaceNetwork:
         """The network as it is now."""
-        return LaplaceNetwork(self.inputs, frozen(self.network))
+        return LaplaceNetwork(self.inputs, self.network.frozen())
 
     def targets(self, surrogate: FrozenSurrogate) -> Array:
         """The sampled embeddings of the parents, [parents, latent]."""
         kept = np.exp(-surrogate.coverage(self.children))
         means: Array = kept.reshape(len(self.parents), -1, surrogate.latent).mean(axis=1)
         return means
+
+
+def embedding_slope(scores: Rows, wanted: Rows) -> Rows:
+    """The slope in the scores of the mean cross-entropy between embeddings and the wanted ones.
+
+    Cross-entropy weighs an error by the spread a share of this size can have: 1 - alpha matters too.
+    """
+    slope: Rows = (expit(scores) - wanted) / np.float32(scores.size)
+    return slope
 
 
 class Embeddings:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import chi2
 
 from peerfront.foundation.binomials import thinned_counts
@@ -224,35 +226,29 @@ def _detection(judged: Pairs, generated: Codes, seed: int) -> tuple[float, float
 
     It sees the child, and which fields match the parent.
     """
-    import torch
-
     schema = judged.schema
 
     def features(children: Codes) -> Array:
         alike = (children == judged.parents) & (children >= 0)
-        return np.concatenate([schema.one_hot(children), alike.astype(float)], axis=1)
+        return np.concatenate([schema.one_hot(children), alike.astype(float)], axis=1, dtype=np.float64)
 
-    inputs = torch.as_tensor(np.concatenate([features(judged.children), features(generated)]), dtype=torch.float64)
-    truth = torch.cat([torch.ones(len(judged)), torch.zeros(len(judged))]).double()
-    order = torch.as_tensor(named_generator("detection", seed).permutation(len(truth)))
+    inputs = np.concatenate([features(judged.children), features(generated)])
+    truth = np.repeat([1.0, 0.0], len(judged))
+    order = named_generator("detection", seed).permutation(len(truth))
     half = len(order) // 2
     if half < 2:
         return 0.5, float("nan")
-    weights = torch.zeros(inputs.shape[1] + 1, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.LBFGS([weights], max_iter=100, line_search_fn="strong_wolfe")
+    seen, wanted = inputs[order[:half]], truth[order[:half]]
 
-    def loss() -> torch.Tensor:
-        optimiser.zero_grad()
-        logits = inputs[order[:half]] @ weights[1:] + weights[0]
-        value = torch.nn.functional.binary_cross_entropy_with_logits(logits, truth[order[:half]])
-        value = value + 1.0 * (weights[1:] ** 2).sum() / half
-        value.backward()
-        return value
+    def loss(weights: Array) -> tuple[float, Array]:
+        scores = seen @ weights[1:] + weights[0]
+        value = np.logaddexp(0.0, scores).mean() - (wanted * scores).mean() + (weights[1:] ** 2).sum() / half
+        error = (expit(scores) - wanted) / half
+        return float(value), np.concatenate([[error.sum()], seen.T @ error + 2.0 * weights[1:] / half])
 
-    optimiser.step(loss)
-    with torch.no_grad():
-        guessed = (inputs[order[half:]] @ weights[1:] + weights[0] > 0).double()
-        right = float((guessed == truth[order[half:]]).double().mean())
+    weights = minimize(loss, np.zeros(inputs.shape[1] + 1), jac=True, method="L-BFGS-B").x
+    guessed = inputs[order[half:]] @ weights[1:] + weights[0] > 0.0
+    right = float((guessed == truth[order[half:]]).mean())
     return right, float(np.sqrt(right * (1 - right) / (len(order) - half)))
 
 

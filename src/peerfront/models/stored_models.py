@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from peerfront.foundation.covariates import Codes, Field, Schema
-from peerfront.foundation.errors import DataFileError
-from peerfront.foundation.messages import Severity
+from peerfront.foundation.errors import DataFileError, check_extra
+from peerfront.foundation.messages import Severity, note
 from peerfront.foundation.own_files import (
     CHANCE,
     COUNT,
@@ -94,6 +94,8 @@ def generator_class(kind: str) -> "type[Generator]":
     if kind not in GENERATORS:
         raise DataFileError("stored_model.unknown_generator", kind=kind, names=sorted(GENERATORS))
     module, name = GENERATORS[kind]
+    if kind == "diffusion":
+        check_extra("torch", note("extras.diffusion"), "research")
     generator: type[Generator] = getattr(import_module(f"peerfront.models.offspring.{module}"), name)
     return generator
 

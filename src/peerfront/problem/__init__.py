@@ -3,7 +3,16 @@
 from peerfront.problem.episode import Ending, Episodes, Round, Trajectories, ask, ask_many, rollout, rollouts
 from peerfront.problem.history import History
 from peerfront.problem.response import BinomialResponse, ResponseModel
-from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible
+from peerfront.problem.state import (
+    Allocation,
+    BulkPolicy,
+    Frontier,
+    Policy,
+    Rules,
+    Seen,
+    State,
+    check_feasible,
+)
 from peerfront.problem.world import (
     BranchingWorld,
     Crowd,
@@ -31,6 +40,7 @@ __all__ = [
     "ResponseModel",
     "Round",
     "Rules",
+    "Seen",
     "State",
     "Trajectories",
     "World",

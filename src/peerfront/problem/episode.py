@@ -8,15 +8,27 @@ The contract, terminal cases included, is docs/explanation/simulation.md.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerfront.foundation.checked_calls import checked, checked_class
-from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.errors import InfeasibleAllocation, PeerfrontError, PolicyFailed, SettingError
 from peerfront.foundation.messages import note
+from peerfront.foundation.own_parts import place_of
 from peerfront.foundation.randomness import Luck
-from peerfront.problem.state import Allocation, BulkPolicy, Frontier, Policy, Rules, State, check_feasible, check_size
+from peerfront.problem.state import (
+    Allocation,
+    BulkPolicy,
+    Frontier,
+    Policy,
+    Rules,
+    Seen,
+    State,
+    check_feasible,
+    check_size,
+)
 from peerfront.problem.world import Crowd, Referrals, World
 
 _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's
@@ -64,7 +76,10 @@ class Round:
 
 
 class Episodes:
-    """Episodes under way: `states` says where each living one stands, `step` plays a round of all of them."""
+    """Episodes under way: `states` says where each living one stands, `step` plays a round of all of them.
+
+    With `remember` the states also say what each episode has seen before.
+    """
 
     def __init__(
         self,
@@ -74,8 +89,11 @@ class Episodes:
         start: Crowd | None = None,
         budgets: NDArray[np.int64] | None = None,
         rounds_left: NDArray[np.int64] | None = None,
+        *,
+        remember: bool = False,
     ) -> None:
         self.world, self.rules, self.luck = world, rules, luck
+        self._past: list[Round] | None = [] if remember else None
         count = len(luck)
         check_size(count, rounds=rules.rounds, people=rules.people)
         self.round = 0
@@ -112,12 +130,35 @@ class Episodes:
         ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
         keys, covariates = self._crowd.keys, self._crowd.covariates
         numbers = self.rules.rounds - self._horizon[living] + self.round
+        seen = self._seen(living)
         return [
-            State(budget, Frontier(keys[a:b], covariates[a:b]), number, self.rules)
-            for a, b, budget, number in zip(
-                [0, *ends], ends, self._remaining[living].tolist(), numbers.tolist(), strict=False
+            State(budget, Frontier(keys[a:b], covariates[a:b]), number, self.rules, past)
+            for a, b, budget, number, past in zip(
+                [0, *ends], ends, self._remaining[living].tolist(), numbers.tolist(), seen, strict=False
             )
         ]
+
+    def _seen(self, living: NDArray[np.int64]) -> list[Seen] | list[None]:
+        """What each of these episodes has seen so far; None if nobody asked."""
+        if self._past is None:
+            return [None] * len(living)
+        no_people = np.zeros((0, len(self.world.schema.fields)), dtype=np.int16)
+        no_counts = np.zeros(0, dtype=np.int64)
+        nothing = (no_people, no_counts, no_counts, no_people, no_people)
+        parts: list[list[list[NDArray[Any]]]] = [[[column] for column in nothing] for _ in living]
+        for played in self._past:
+            crowd, came = played.crowd, played.referrals
+            parents = crowd.covariates[came.parent]
+            people = _places(crowd.episode, living)
+            recruits = _places(came.next_crowd.episode, living)
+            for part, (a, b), (c, d) in zip(parts, people, recruits, strict=True):
+                of_round: tuple[NDArray[Any], ...] = (
+                    crowd.covariates[a:b], played.coupons[a:b], came.recruits[a:b],
+                    parents[c:d], came.next_crowd.covariates[c:d],
+                )  # fmt: skip
+                for column, values in zip(part, of_round, strict=True):
+                    column.append(values)
+        return [Seen(*(np.concatenate(column) for column in part)) for part in parts]
 
     def policy_lucks(self) -> list[Luck]:
         """For each of `states`, the luck of whatever policy plays it this round."""
@@ -145,17 +186,36 @@ class Episodes:
         )
         self.round += 1
         self._crowd = self._still_playing(referrals.next_crowd)
-        return Round(number, crowd, coupons, referrals)
+        played = Round(number, crowd, coupons, referrals)
+        if self._past is not None:
+            self._past.append(played)
+        return played
 
     def trajectories(self) -> Trajectories:
         """What has happened so far."""
         return Trajectories(self._recruits, self._spend, self._sizes, self._played, self._ending)
 
 
+def _places(episode: NDArray[np.int64], living: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Where the people of each living episode stand among people in the order of their episodes."""
+    first = np.searchsorted(episode, living, side="left").tolist()
+    return list(zip(first, np.searchsorted(episode, living, side="right").tolist(), strict=True))
+
+
+def learns(policy: Policy) -> bool:
+    """Whether the policy learns from the study it plays, and so has to be told what was seen."""
+    return bool(getattr(policy, "learns", False))
+
+
 def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
     """The policy's allocation for this state, checked."""
-    allocation = policy.allocate(state, luck)
-    check_feasible(allocation, state, policy.name)
+    try:
+        allocation = policy.allocate(state, luck)
+    except PeerfrontError:
+        raise
+    except Exception as problem:
+        raise PolicyFailed(_called(policy), state.place, place_of(problem)) from problem
+    check_feasible(allocation, state, _called(policy))
     return allocation
 
 
@@ -163,13 +223,23 @@ def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> 
     """An allocation for each state, checked; a `BulkPolicy` makes all of them at once."""
     if not isinstance(policy, BulkPolicy):
         return [ask(policy, state, luck) for state, luck in zip(states, lucks, strict=True)]
-    allocations = list(policy.allocate_many(states, lucks))
+    try:
+        allocations = list(policy.allocate_many(states, lucks))
+    except PeerfrontError:
+        raise
+    except Exception as problem:
+        raise PolicyFailed(_called(policy), states[0].place, place_of(problem)) from problem
     if len(allocations) != len(states):
         fault = note("allocation_fault.other_states", allocations=len(allocations), states=len(states))
-        raise InfeasibleAllocation(policy.name, fault)
+        raise InfeasibleAllocation(_called(policy), fault)
     for allocation, state in zip(allocations, states, strict=True):
-        check_feasible(allocation, state, policy.name)
+        check_feasible(allocation, state, _called(policy))
     return allocations
+
+
+def _called(policy: Policy) -> str:
+    """The name of a policy; whoever writes one may forget it."""
+    return str(getattr(policy, "name", type(policy).__name__))
 
 
 @checked
@@ -196,7 +266,7 @@ def rollout(
     >>> played.recruits.shape  # [episodes, rounds]
     (200, 50)
     """
-    episodes = Episodes(world, rules, luck, start, budgets, rounds_left)
+    episodes = Episodes(world, rules, luck, start, budgets, rounds_left, remember=learns(policy))
     while states := episodes.states():
         played = episodes.step(ask_many(policy, states, episodes.policy_lucks()))
         if watch is not None:
@@ -207,7 +277,8 @@ def rollout(
 def rollouts(world: World, policies: Sequence[Policy], rules: Rules, luck: Luck) -> list[Trajectories]:
     """Play every policy on the same episodes, one for each row of luck. All at once: a world is quicker in bulk."""
     count = len(luck)
-    episodes = Episodes(world, rules, Luck(np.tile(luck.keys, len(policies))))
+    remember = any(learns(policy) for policy in policies)
+    episodes = Episodes(world, rules, Luck(np.tile(luck.keys, len(policies))), remember=remember)
     while states := episodes.states():
         lucks = episodes.policy_lucks()
         ends = np.searchsorted(episodes.living, count * np.arange(len(policies) + 1)).tolist()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.checked_calls import check_types, checked_settings, checked_state
 from peerfront.foundation.covariates import Codes
 from peerfront.foundation.errors import InfeasibleAllocation, SettingError
-from peerfront.foundation.messages import Remedy, note
+from peerfront.foundation.messages import Message, Remedy, n_coupons, n_people, note
 from peerfront.foundation.randomness import Luck
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional
 
@@ -119,6 +119,17 @@ class Frontier:
         return cls(np.arange(len(covariates)), covariates)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a study has seen before this round, first round first; for policies that learn while they recruit."""
+
+    referrers: Codes  # [people, fields], everybody who could refer
+    coupons: NDArray[np.int64]  # [people]
+    recruits: NDArray[np.int64]  # [people]
+    parents: Codes  # [recruits, fields]
+    children: Codes  # [recruits, fields]
+
+
 @checked_state
 @dataclass(frozen=True, slots=True)
 class State:
@@ -133,6 +144,8 @@ class State:
     frontier: Frontier
     round: int = 0
     rules: Rules = Rules()
+    seen: Seen | None = None
+    """What this study has seen so far; None unless a policy asks for it (`learns = True`), or nothing is known."""
 
     def __post_init__(self) -> None:
         if not (type(self.remaining_budget) is int and type(self.frontier) is Frontier and type(self.rules) is Rules):
@@ -147,6 +160,12 @@ class State:
     def is_terminal(self) -> bool:
         """No further referral can happen: V(0, F) = V(r, {}) = 0, and nothing after the last round."""
         return self.remaining_budget == 0 or len(self.frontier) == 0 or self.rounds_left == 0
+
+    @property
+    def place(self) -> Message:
+        """Which state it is, for messages."""
+        left = n_coupons(int(self.remaining_budget))
+        return note("policy_failed.in_state", round=self.round, left=left, people=n_people(len(self.frontier)))
 
     @property
     def most_per_person(self) -> int:
@@ -196,17 +215,19 @@ class Allocation:
 
 def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     """Raise `InfeasibleAllocation`, naming the policy and the excess. Nothing is ever clipped."""
-    coupons, rules = allocation.coupons, state.rules
-    n_people = len(state.frontier)
+    count = len(state.frontier)
 
     def refuse(code: str, **values: object) -> NoReturn:
-        raise InfeasibleAllocation(policy, note(code, **values))
+        raise InfeasibleAllocation(policy, note(code, **values), state.place)
 
-    if not isinstance(coupons, np.ndarray) or coupons.shape != (n_people,):
-        refuse("allocation_fault.other_shape", shape=str(np.shape(coupons)), people=n_people)
+    if not isinstance(allocation, Allocation):
+        refuse("allocation_fault.no_allocation", kind=type(allocation).__name__)
+    coupons, rules = allocation.coupons, state.rules
+    if not isinstance(coupons, np.ndarray) or coupons.shape != (count,):
+        refuse("allocation_fault.other_shape", shape=str(np.shape(coupons)), people=count)
     if coupons.dtype.kind not in "iu":
         refuse("allocation_fault.no_whole_numbers", kind=str(coupons.dtype))
-    if not n_people:
+    if not count:
         return
     if coupons.min() < 0:
         person = int(coupons.argmin())
@@ -246,7 +267,7 @@ class Policy(Protocol):
 
 
 @runtime_checkable
-class BulkPolicy(Policy, Protocol):
+class BulkPolicy(Protocol):
     """A policy that can also allocate in many states at once; rollouts then call it once per round."""
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> Sequence[Allocation]: ...

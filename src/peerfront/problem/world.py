@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from peerfront.foundation.checked_calls import checked_class
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.errors import SettingError
+from peerfront.foundation.own_parts import name_of
 from peerfront.foundation.randomness import Keys, Luck, fold
 from peerfront.foundation.settings import whole_number
 from peerfront.problem.response import ResponseModel
@@ -176,4 +177,4 @@ def with_independent_referrals(world: World) -> World:
     """
     if isinstance(world, BranchingWorld):
         return world
-    return BranchingWorld(world.name, world.schema, world.response, world.offspring, FirstRecruits(world))
+    return BranchingWorld(name_of(world), world.schema, world.response, world.offspring, FirstRecruits(world))

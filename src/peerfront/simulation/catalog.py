@@ -7,10 +7,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from peerfront.foundation import own_parts
 from peerfront.foundation.checked_calls import checked
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import PeerfrontError, SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
-from peerfront.foundation.settings import Option, Spec
+from peerfront.foundation.settings import Option, Spec, readable
 from peerfront.problem import World
 
 
@@ -25,14 +26,16 @@ class WorldEntry:
     """Whether the draw matters; if not, every draw is the same world with other luck."""
     asks_recruits: bool = False
     """Whether a history to learn from must follow recruits too, because first recruits do not stand for them."""
+    about: Message | None = None
+    """What it is, for worlds that are not of this package."""
 
     @property
     def summary(self) -> Message:
-        return note(f"world_summary.{self.name}")
+        return self.about or note(f"world_summary.{self.name}")
 
     @property
     def description(self) -> Message:
-        return note(f"world_description.{self.name}")
+        return self.about or note(f"world_description.{self.name}")
 
 
 @checked
@@ -47,16 +50,55 @@ def make_world(spec: Spec | str, draw: int = 0) -> World:
     72
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
-    entry = world_entry(spec)
+    return made_world(world_entry(spec), spec, draw)
+
+
+def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
+    """The world of an entry, with the settings of a specification."""
     settings = _with_story(entry, spec.read_options(entry.options))
-    return entry.make(draw, **settings) if entry.has_draws else entry.make(**settings)
+    try:
+        world = entry.make(draw, **settings) if entry.has_draws else entry.make(**settings)
+    except PeerfrontError:
+        raise
+    except Exception as problem:
+        if entry in _ENTRIES:
+            raise
+        raise SettingError("own_parts.no_world_made", name=entry.name, problem=own_parts.place_of(problem)) from problem
+    if not _is_world(world):
+        raise SettingError("own_parts.made_no_world", name=entry.name, value=readable(world))
+    return world
 
 
 def world_entry(spec: Spec) -> WorldEntry:
-    """The entry of a specification's name; an unknown one is an error with a suggestion."""
-    if spec.name not in WORLDS:
-        raise UnknownName(note("world_setting.world"), spec.name, WORLDS)
-    return WORLDS[spec.name]
+    """The entry of a specification's name, here or in another package; an unknown one is an error with a suggestion."""
+    if spec.name in WORLDS:
+        return WORLDS[spec.name]
+    if spec.name not in (others := own_parts.offered(GROUP)):
+        raise UnknownName(note("world_setting.world"), spec.name, {**WORLDS, **others})
+    thing, package = own_parts.loaded(GROUP, spec.name)
+    entry = own_world(thing)
+    sentence = note("own_parts.of_package", about=own_parts.about(thing), package=package)
+    return replace(entry, name=spec.name, about=entry.about if isinstance(thing, WorldEntry) else sentence)
+
+
+def own_world(thing: Any) -> WorldEntry:
+    """The entry of somebody's own world: an object, or a function or class that makes one, for each draw if it asks."""
+    if isinstance(thing, WorldEntry):
+        return thing
+    name, sentence = own_parts.name_of(thing), note("own_parts.about", about=own_parts.about(thing))
+    if _is_world(thing):
+        return WorldEntry(name, partial(_given, thing), {}, about=sentence)
+    if not callable(thing):
+        raise SettingError("own_parts.no_world", value=readable(thing))
+    return WorldEntry(name, thing, {}, has_draws=own_parts.wants(thing, "draw"), about=sentence)
+
+
+def _given(world: World) -> World:
+    return world
+
+
+def _is_world(thing: Any) -> bool:
+    return not isinstance(thing, type) and all(hasattr(thing, name) for name in ("schema", "seeds", "refer"))
 
 
 def _with_story(entry: WorldEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,4 +216,6 @@ _ENTRIES = (
         asks_recruits=True,
     ),
 )
+GROUP = "peerfront.worlds"
+"""Entry points under which other packages offer worlds."""
 WORLDS: dict[str, WorldEntry] = {entry.name: entry for entry in _ENTRIES}

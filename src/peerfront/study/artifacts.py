@@ -76,7 +76,7 @@ MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 PENDING = ".manifest.json.new"
 """The manifest of weights that have just been replaced, until it takes the place of the old one."""
 _SHOWN_DRAWS = 16  # of the belief, that the networks of a value are shown
-_LIBRARIES = ("numpy", "scipy", "torch", "numba", "safetensors")
+_LIBRARIES = ("numpy", "scipy", "numba", "safetensors")
 
 
 @dataclass(frozen=True, eq=False)

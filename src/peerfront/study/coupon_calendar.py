@@ -225,7 +225,7 @@ def fitted_returns(study: Study, settings: "ReturnSettings | None" = None) -> tu
     why = why_undated(study)
     if why is not None:
         return None, why
-    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
+    from peerfront.models.returns.return_fit import fit_return_times
 
     seen, rows = coupons_seen(study)
     dated = int(np.isfinite(seen.return_ages).sum())

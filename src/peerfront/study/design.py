@@ -156,7 +156,7 @@ def design_parts(
     left = [number for number in range(count) if not is_done(number)]
     if not left:
         return
-    with one_thread(training=True):
+    with one_thread():
         networks = networks_for(None if model is None else model.fit, settings)
         first = networks.draw(0)
         strata = settings.strata
@@ -177,11 +177,11 @@ def design_parts(
             these = range(first_one, min(first_one + PER_NETWORK, settings.repetitions))
             begin, end = (0.1 + 0.9 * (number + more) / count for more in (0, 1))
             shown = part_of(progress, begin, end, note("design.network", number=number + 1, count=count))
-            yield _on_network(arms, network, networks, settings, list(these), shown)
+            yield apply_rules(arms, network, networks, settings, list(these), shown)
         progress(1.0, DONE)
 
 
-def _on_network(
+def apply_rules(
     arms: list[Arm],
     network: TrueNetwork,
     networks: Networks,

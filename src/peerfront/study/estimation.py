@@ -7,18 +7,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from peerfront.data.reading import read_study
 from peerfront.data.study import Study
+from peerfront.estimates.bootstraps import BOOTSTRAPS, NEIGHBOURHOOD
 from peerfront.estimates.estimating import (
     FEWEST_PEOPLE,
     MOST_BOOTSTRAPS,
     OutcomeEstimates,
+    Weighing,
     checked_population,
     estimate_outcome,
 )
-from peerfront.estimates.sample import BOOTSTRAPS, NEIGHBOURHOOD
+from peerfront.estimates.population_size import PopulationSize, population_size
 from peerfront.estimates.sample_diagnostics import Diagnostics, diagnosed
 from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import SettingError
@@ -43,9 +46,14 @@ class Estimates(Readable):
     >>> estimates = pf.estimate(study, outcome=["gender", "housing"], by="district", bootstraps=20)
     >>> sorted(estimates.plot("housing"))
     ['bottlenecks', 'convergence', 'estimates', 'seeds']
+    >>> estimates.weights("housing").columns[:7].tolist()
+    ['person', 'seed', 'tree', 'stratum', 'network_size', 'outcome', 'weight']
+    >>> estimates.replicate_weights("housing").shape[1]  # the person, and 20 replicates
+    21
     """
 
     _in_words = "estimates.estimate_lines"
+    _details_in_words = "estimates.estimate_details"
 
     source: str
     outcomes: tuple[OutcomeEstimates, ...]
@@ -54,11 +62,63 @@ class Estimates(Readable):
     interval: str
     notes: tuple[Message, ...]
     """Notes on how the file was read: unknown answers and network sizes, joined strata."""
+    people: tuple[str, ...]
+    """Everybody's id."""
+    population_size: PopulationSize | None = None
+    """What the order of network sizes says about the population's size, if a guess of it was given."""
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row for each outcome, group, category and estimator."""
         return pd.concat([each.table for each in self.outcomes], ignore_index=True)
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Differences and ratios between the groups of each column: one row for two groups, category and estimator."""
+        return pd.concat([each.comparisons for each in self.outcomes], ignore_index=True)
+
+    def weights(self, outcome: str | None = None, estimator: str | None = None) -> pd.DataFrame:
+        """Everybody's weights under each estimator, for people whose outcome is known; `weight` is the advised one's.
+
+        `outcome` is the first, and `estimator` the advised one, if none is named. Weights add up to the population if
+        its size was given, otherwise to the number of recruits.
+        """
+        one, weighing, chosen = self._weighing(outcome, estimator)
+        sample, people = self.study_sample.sample, weighing.people
+        values = one.outcome.values[people]
+        named = values if one.outcome.numeric else np.array(one.outcome.categories, dtype=object)[values.astype(int)]
+        strata = np.array([*sample.strata, ""], dtype=object)  # the stratum of those for whom it is not known is -1
+        ids = np.array(self.people, dtype=object)
+        columns = {
+            "person": ids[people], "seed": sample.seed[people].astype(int), "tree": ids[sample.trees.root[people]],
+            "stratum": strata[sample.stratum[people]], "network_size": sample.network_size[people], "outcome": named,
+            "weight": weighing.weights(chosen),
+        }  # fmt: skip
+        of_each = {_column_of(each.name): weighing.weights(each.name) for each in weighing.estimators}
+        return pd.DataFrame(columns | of_each)
+
+    def replicate_weights(self, outcome: str | None = None, estimator: str | None = None) -> pd.DataFrame:
+        """The same people's weights in every replicate of the bootstrap: `person`, then `replicate_1` and so on.
+
+        Replicates in which nobody counts are left out, as they are from standard errors.
+        """
+        _, weighing, chosen = self._weighing(outcome, estimator)
+        replicates = weighing.replicate_weights(chosen)
+        people = np.array(self.people, dtype=object)[weighing.people]
+        names = [f"replicate_{number + 1}" for number in range(len(replicates))]
+        return pd.concat([pd.DataFrame({"person": people}), pd.DataFrame(replicates.T, columns=names)], axis=1)
+
+    def _weighing(self, outcome: str | None, estimator: str | None) -> tuple[OutcomeEstimates, Weighing, str]:
+        """An outcome, how it was weighed, and the estimator whose weights are wanted."""
+        by_name = {each.outcome.name: each for each in self.outcomes}
+        one = self.outcomes[0] if outcome is None else by_name[one_of("outcome", outcome, by_name)]
+        assert one.weighing is not None
+        if estimator is not None:
+            names = [each.name for each in one.weighing.estimators]
+            return one, one.weighing, one_of("estimator", estimator, names)
+        if one.verdict.best is None:
+            raise SettingError("estimation.no_weights", name=one.outcome.name, remedy=Remedy("estimator", "RDS-II"))
+        return one, one.weighing, one.verdict.best
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostics, ...]:
@@ -95,18 +155,20 @@ def estimate(
     bootstraps: int = 1000,
     interval: str = NEIGHBOURHOOD,
     seed: int = 0,
+    population_guess: int | None = None,
 ) -> Estimates:
     """Estimate shares or means in the population from a study, even if coupons depended on people.
 
     `outcome` names columns, `by` columns whose categories are subgroups, and `strata` the columns by which coupons were
     given out. Instead of columns, coupon sheets (`sheet`) or the decision log (`decisions`) give everybody's stratum;
     without any of them, strata are formed by the number of coupons issued. `population` is the size of the population,
-    if known.
+    if known; if it is not, `population_guess` asks what the order of network sizes says about it, beginning with a
+    guess. `interval` names the bootstrap: neighbourhood, tree, salganik, or ss, which needs `population`.
 
     >>> study = pf.read_study(pf.demo_study(people=300).study)
     >>> estimates = pf.estimate(study, outcome="housing", bootstraps=50)
     >>> estimates.outcomes[0].verdict.best  # everybody had three coupons
-    'RDS-II'
+    'RDS-I'
     >>> list(estimates.table.columns)[:5]
     ['outcome', 'group', 'category', 'estimator', 'estimate']
     """
@@ -123,6 +185,7 @@ def estimate(
     recorded = _recorded(columns, sheet, decisions)
     study_sample = sample_of(study, columns, recorded)
     population = checked_population(study_sample.sample, population)
+    size = None if population_guess is None else _size_of_population(study, study_sample, population_guess)
     outcomes = tuple(
         estimate_outcome(
             study_sample.sample, one, groups=groups, population=population, bootstraps=bootstraps, interval=interval,
@@ -134,7 +197,21 @@ def estimate(
     notes += [] if recorded is None else recorded.notes
     if groups:
         notes.append(note("estimation.small_groups_left_out", fewest=FEWEST_PEOPLE))
-    return Estimates(study.source, outcomes, study_sample, population, interval, tuple(dict.fromkeys(notes)))
+    return Estimates(
+        study.source, outcomes, study_sample, population, interval, tuple(dict.fromkeys(notes)),
+        tuple(map(str, study.ids)), size,
+    )  # fmt: skip
+
+
+def _size_of_population(study: Study, study_sample: StudySample, guess: int) -> PopulationSize:
+    if study.network_size is None:
+        raise SettingError("population_size.no_sizes", source=study.source, remedy=Remedy("map", ("network_size",)))
+    return population_size(study_sample.sample, guess)
+
+
+def _column_of(estimator: str) -> str:
+    """The column of an estimator's weights, a name in R, too."""
+    return "weight_" + estimator.lower().replace("-", "_").replace(" ", "_")
 
 
 def _recorded(columns: Sequence[str], sheet: Recorded, decisions: Recorded) -> RecordedStrata | None:

@@ -88,7 +88,7 @@ def fit_study(
     as they agree with each other and this one (`earlier_studies`): with them a study of a few people can be fitted.
     `planned` are numbers of coupons that plans or lots gave, by id: staff's own choices may follow who seems keen.
     """
-    with one_thread(training=True):
+    with one_thread():
         return _fitted(study, schema, settings, progress, allowed, start, prior, planned)
 
 

@@ -85,7 +85,7 @@ class AsHandedOut:
         return np.where(growing, drawn, 0)
 
 
-@one_thread(training=True)
+@one_thread()
 def forecast_from_day(
     study: Study,
     schema: StudySchema,
@@ -144,7 +144,7 @@ def forecast_from_day(
     return PastForecast(cut, len(past), paths, realised)
 
 
-@one_thread(training=True)
+@one_thread()
 def forecast_from_wave(study: Study, schema: StudySchema, wave: int, studies: int, seed: int = 0) -> PastForecast:
     """Forecast the waves after one, from the people of that wave and their coupons."""
     codes, waves = encode_study(study, schema), study.trees.wave

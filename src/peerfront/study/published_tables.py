@@ -150,8 +150,10 @@ def _rounded_outcome(estimates: OutcomeEstimates, diagnostics: Diagnostics, samp
         recruitment=None if estimates.verdict.recruitment is None else _discreet(estimates.verdict.recruitment),
         cannot={name: _discreet(why) for name, why in estimates.verdict.cannot.items()},
     )
-    rounded = replace(estimates, table=_rounded_table(estimates, coarse), verdict=verdict)
-    shown = rounded_diagnostics(diagnostics, sample, outcome, coarse=verdict.best in coarse)
+    nothing = estimates.comparisons.iloc[:0]
+    table = _rounded_table(estimates, coarse)
+    rounded = replace(estimates, table=table, comparisons=nothing, verdict=verdict, weighing=None)
+    shown = rounded_diagnostics(diagnostics, sample, outcome, coarse=verdict.best in coarse or RDS_II in coarse)
     return PublishedOutcome(outcome.name, None, rounded, shown)
 
 

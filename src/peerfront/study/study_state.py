@@ -211,7 +211,7 @@ def times_of(fit: Fit, study: Study) -> ReturnTimes:
     why = why_undated(study)
     if why:
         raise SettingError("outlook.no_return_times", file=study.source, why=why)
-    from peerfront.models.returns.return_fit import fit_return_times  # only here: it needs torch
+    from peerfront.models.returns.return_fit import fit_return_times
 
     return fit_return_times(coupons_seen(study)[0]).times
 

@@ -25,7 +25,7 @@ from peerfront.words.result_table import ResultTable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-REPORT = "table.md"
+REPORT, LATEX = "table.md", "table.tex"
 _BOUND = "bound"
 
 
@@ -101,22 +101,31 @@ def _bound_cells(bounds: pd.DataFrame, world: str) -> list[tuple[float, str]]:
     return cells
 
 
+def as_text(results: Results) -> str:
+    """The tables of means as plain text."""
+    return "\n\n".join(f"{table.title}\n{_frame(table).to_string(index=False)}" for table in mean_tables(results))
+
+
 def as_html(results: Results) -> str:
     """The tables of means as HTML for a notebook."""
     return "".join(f"<p>{escape(str(table.title))}</p>{_html(table)}" for table in mean_tables(results))
 
 
 def _html(table: ResultTable) -> str:
-    frame = pd.DataFrame([[str(cell) for cell in row] for row in table.rows], columns=list(map(str, table.headings)))
-    return visible(frame.to_html(index=False, border=0), 10**8)
+    return visible(_frame(table).to_html(index=False, border=0), 10**8)
+
+
+def _frame(table: ResultTable) -> pd.DataFrame:
+    return pd.DataFrame([[str(cell) for cell in row] for row in table.rows], columns=list(map(str, table.headings)))
 
 
 # The report ------------------------------------------------------------------------------------------------------
 
 
 def write_report(results: Results, folder: Path, against: str | None = None) -> None:
-    """Write the tables as Markdown, and the curves of each world as PNG and SVG."""
+    """Write the tables as Markdown and LaTeX, and the curves of each world as PNG and SVG."""
     write_text(folder / REPORT, markdown_report(results, against))
+    write_text(folder / LATEX, latex_report(results, against))
     for number, world in enumerate(results.worlds):
         figure = curves(results, world)
         name = world.partition(":")[0]
@@ -141,6 +150,28 @@ def markdown_report(results: Results, against: str | None = None) -> str:
     for table in [*mean_tables(results), *difference_tables(results, against)]:
         lines += ["", f"## {table.title}", "", markdown_table(table.headings, table.rows)]
     return "\n".join(lines) + "\n"
+
+
+def latex_report(results: Results, against: str | None = None) -> str:
+    """The same tables in LaTeX (booktabs), one after another; the conditions are a comment."""
+    text = [f"% {_conditions(results.comparison)}"]
+    for table in [*mean_tables(results), *difference_tables(results, against)]:
+        text += ["", f"% {table.title}", rf"\begin{{tabular}}{{l{'r' * (len(table.headings) - 1)}}}", r"\toprule"]
+        rows = [" & ".join(in_latex(str(cell)) for cell in row) + r" \\" for row in (table.headings, *table.rows)]
+        text += [rows[0], r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(text) + "\n"
+
+
+_LATEX_SIGNS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "<": "$<$", ">": "$>$",
+    "[": "{[}",  # after the end of a row it would begin a length
+}  # fmt: skip
+
+
+def in_latex(text: str) -> str:
+    """Text whose signs LaTeX does not take for commands."""
+    return "".join(_LATEX_SIGNS.get(sign, sign) for sign in text)
 
 
 def _conditions(comparison: Comparison) -> Text:

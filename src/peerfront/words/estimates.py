@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from peerfront.estimates.estimating import LARGE_PART, Situation, Verdict
 from peerfront.estimates.estimators import MEAN, RDS_I, RDS_II, SS, STRATIFIED, STRATIFIED_SS
-from peerfront.foundation.messages import Remedy
+from peerfront.foundation.messages import Remedy, Severity
 from peerfront.words.language import Text, in_digits, n_people, percent, say, warn
 from peerfront.words.result_table import Emphasis, ResultTable
 
 if TYPE_CHECKING:
     from peerfront.estimates.estimating import OutcomeEstimates
+    from peerfront.estimates.population_size import PopulationSize
     from peerfront.estimates.sample_diagnostics import Diagnostics
     from peerfront.study.estimation import Estimates
     from peerfront.study.published_tables import PublishedOutcome
@@ -29,16 +30,35 @@ _NO_ESTIMATOR = warn("No estimator is valid here. What can be shown is shown, an
 _EVERYBODY = "everybody"
 _MOST_ROWS = 200
 _MOST_IN_ONE_TREE = 0.5
+_MOST_COMPARISONS = 12
+_FEW = 2  # comparisons that are said at once; more are details
+_LITTLE = 0.2  # of the prior's width, on the scale of logs
+_FAR = 0.4  # of the prior's chance lies between the guess and what the sample says
+_CHAINS = (RDS_I, STRATIFIED, STRATIFIED_SS)
 
 
 def estimate_lines(estimates: "Estimates") -> list[object]:
-    """Which estimates to use and why, their values, and notes on how the file was read."""
+    """The estimates to use, why these, differences between groups, and what could make them wrong; nothing twice."""
     lines: list[object] = []
     for each, diagnostics in zip(estimates.outcomes, estimates.diagnostics, strict=True):
         if len(estimates.outcomes) > 1:
             lines.append(say("{outcome}:", outcome=each.outcome.name))
-        lines += [*verdict_lines(each.verdict), *_best_lines(each), *_diagnostic_lines(diagnostics)]
-    return [*lines, *_how_lines(estimates)]
+        compared = list(_comparison_lines(each))
+        lines += [*_best_lines(each), *(compared if len(compared) <= _FEW else ()), *_advice_lines(each.verdict)]
+        lines += _diagnostic_lines(diagnostics)
+    if estimates.population_size is not None:
+        lines += _population_size_lines(estimates.population_size)
+    lines += dict.fromkeys(line for each in estimates.outcomes for line in _population_lines(each.verdict))
+    return list(dict.fromkeys([*lines, *(line for line in estimates.notes if line.severity is Severity.WARNING)]))
+
+
+def estimate_details(estimates: "Estimates") -> list[object]:
+    """Many comparisons, what cannot be computed, the strata, how the file was read, and how intervals were made."""
+    compared = [list(_comparison_lines(each)) for each in estimates.outcomes]
+    many = [line for lines in compared if len(lines) > _FEW for line in lines]
+    cannot = [line for each in estimates.outcomes for line in _cannot_lines(each.verdict)]
+    how = [line for line in _how_lines(estimates) if getattr(line, "severity", None) is not Severity.WARNING]
+    return [*many, *dict.fromkeys(cannot), *how]
 
 
 def common_lines(estimates: "Estimates") -> list[object]:
@@ -56,6 +76,8 @@ def _how_lines(estimates: "Estimates") -> list[object]:
     kinds = {
         "neighbourhood": say("Intervals hold 95%, by the neighbourhood bootstrap."),
         "tree": say("Intervals hold 95%, by the tree bootstrap."),
+        "salganik": say("Intervals hold 95%, by Salganik's bootstrap."),
+        "ss": say("Intervals hold 95%, by the successive sampling bootstrap."),
     }
     return [*lines, kinds[estimates.interval]]
 
@@ -97,6 +119,11 @@ def _known(value: float) -> float | None:
 
 def verdict_lines(verdict: Verdict) -> list[Text]:
     """Which estimator is valid, and why."""
+    return [*_advice_lines(verdict), *_cannot_lines(verdict), *_population_lines(verdict)]
+
+
+def _advice_lines(verdict: Verdict) -> list[Text]:
+    """Which estimator to use, and why."""
     lines = [_situation_line(verdict)]
     if verdict.best in (STRATIFIED, STRATIFIED_SS) and verdict.situation is Situation.UNEQUAL_COUPONS:
         lines.append(
@@ -105,11 +132,19 @@ def verdict_lines(verdict: Verdict) -> list[Text]:
                 "people recruit does not depend on how many coupons they had."
             )
         )
+    elif verdict.best in _CHAINS and RDS_II not in verdict.cannot:
+        lines.append(
+            say(
+                "Use {estimator}: where people recruit their like, neighbourhood intervals of RDS-II and SS are too "
+                "narrow.",
+                estimator=verdict.best,
+            )
+        )
     elif verdict.best is not None:
         lines.append(say("Use {estimator}.", estimator=verdict.best))
     else:
         lines.append(_NO_ESTIMATOR)
-    return [*lines, *_cannot_lines(verdict), *_population_lines(verdict)]
+    return lines
 
 
 def _cannot_lines(verdict: Verdict) -> list[Text]:
@@ -169,7 +204,15 @@ def _best_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:
             "estimate": number_text(row["estimate"], numeric),
             "estimator": ESTIMATORS[row["estimator"]],
         }
-        if math.isfinite(row["low"]):
+        if math.isfinite(row["low"]) and row["design_effect"] < 1.0:
+            yield say(
+                "{what}: {estimate} ({low} to {high}), {estimator}; {people}.",
+                **values,
+                low=number_text(row["low"], numeric),
+                high=number_text(row["high"], numeric),
+                people=n_people(row["people"]),
+            )
+        elif math.isfinite(row["low"]):
             yield say(
                 "{what}: {estimate} ({low} to {high}), {estimator}; {people}, worth {worth:,.0f} drawn at random "
                 "(design effect {effect:.1f}).",
@@ -185,6 +228,45 @@ def _best_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:
                 "{what}: {estimate}, {estimator}; no interval, because resampling does not show how sure it is.",
                 **values,
             )
+
+
+def _comparison_lines(estimates: "OutcomeEstimates") -> Iterator[Text]:
+    """Differences and ratios between groups, by the estimator to use; of two categories the last is enough."""
+    table, numeric = estimates.comparisons, estimates.outcome.numeric
+    table = table[(table["estimator"] == estimates.verdict.best) & table["low"].notna()]
+    if len(estimates.outcome.categories) == 2:
+        table = table[table["category"] == estimates.outcome.categories[1]]
+    for row in table.head(_MOST_COMPARISONS).to_dict("records"):
+        values = {
+            "what": row["outcome"] if numeric else f"{row['outcome']} = {row['category']}",
+            "group": row["group"],
+            "other": row["compared_with"],
+            "difference": bias_text(row["difference"], numeric),
+            "low": bias_text(row["low"], numeric),
+            "high": bias_text(row["high"], numeric),
+        }
+        if math.isfinite(row["ratio_low"]):
+            yield say(
+                "{what}, {group} less {other}: {difference} ({low} to {high}); ratio {ratio:.2f} ({least:.2f} to "
+                "{most:.2f}).",
+                **values, ratio=row["ratio"], least=row["ratio_low"], most=row["ratio_high"],
+            )  # fmt: skip
+        else:
+            yield say("{what}, {group} less {other}: {difference} ({low} to {high}).", **values)
+    if len(table) > _MOST_COMPARISONS:
+        yield say("{n:,} more comparisons are in the files.", n=len(table) - _MOST_COMPARISONS)
+
+
+def _population_size_lines(size: "PopulationSize") -> Iterator[Text]:
+    """What the order of network sizes says about the population's size."""
+    values = {"median": size.median, "low": size.low, "high": size.high, "guess": size.guess}
+    yield say(
+        "By the order of network sizes there are {median:,} people ({low:,} to {high:,}); the guess of {guess:,} alone "
+        "means {least:,} to {most:,}.",
+        **values, least=size.prior_low, most=size.prior_high,
+    )  # fmt: skip
+    if size.learned < _LITTLE and size.moved < _FAR:
+        yield warn("The sample adds little to the guess of the population's size.")
 
 
 def _diagnostic_lines(diagnostics: "Diagnostics") -> Iterator[Text]:
@@ -220,8 +302,7 @@ def estimate_table(estimates: "Estimates") -> ResultTable:
                 f"* {row['estimator']}" if is_best else row["estimator"] if row["valid"] else f"({row['estimator']})",
                 number_text(row["estimate"], is_number),
                 interval_text(row["low"], row["high"], is_number),
-                _formatted(row["design_effect"], ".1f"),
-                _formatted(row["effective_size"], ",.0f"),
+                *_effect_texts(row),
                 bias_text(row["likely_bias"], is_number),
             )
         )
@@ -267,6 +348,13 @@ def bias_text(bias: float, numeric: bool) -> Text | str:
     return in_digits(bias, "+.4g") if numeric else say("{points:+.1f} points", points=100 * bias)
 
 
+def _effect_texts(row: Row) -> tuple[Text, Text]:
+    """Design effect and effective size; nothing below 1, where people who cannot come twice make the sample better."""
+    if row["design_effect"] < 1.0:
+        return Text(""), Text("")
+    return _formatted(row["design_effect"], ".1f"), _formatted(row["effective_size"], ",.0f")
+
+
 def _formatted(value: float, form: str) -> Text:
     return Text("") if value != value else in_digits(value, form)
 
@@ -285,6 +373,7 @@ def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
         what, form = _quantity(row, numeric), ".3g" if numeric else ".0%"
         low, high, bias = (row[name] for name in ("low", "high", "likely_bias"))
         ends = {"low": _formatted(low, form), "high": _formatted(high, form)}
+        effect, worth = _effect_texts(row)
         rows.append(
             {
                 "what": "" if what == before else what,
@@ -292,8 +381,8 @@ def published_rows(outcome: "PublishedOutcome") -> list[dict[str, object]]:
                 "described": ESTIMATORS[row["estimator"]],
                 "estimate": _formatted(row["estimate"], form),
                 "interval": say("{low} to {high}", **ends) if low == low else "",
-                "effect": _formatted(row["design_effect"], ".1f"),
-                "worth": _formatted(row["effective_size"], ",.0f"),
+                "effect": effect,
+                "worth": worth,
                 "off": _published_bias(bias, numeric),
                 "valid": bool(row["valid"]),
                 "best": row["estimator"] == estimates.verdict.best,

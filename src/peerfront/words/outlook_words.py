@@ -251,6 +251,9 @@ def _caveat(outlook: Outlook) -> Text:
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
+_SHOWN = 0.05  # less is 0.0 in the table
+
+
 def outlook_tables(outlook: Outlook) -> list[ResultTable]:
     """The tables that a terminal or a page shows: week by week or round by round, and the plan beside its rivals."""
     return [_steps_table(outlook), policies_table(outlook)]
@@ -265,8 +268,11 @@ def _steps_table(outlook: Outlook) -> ResultTable:
         step, say("given"), say("recruits"), say("8 of 10"), say("in all"), say("8 of 10"), say("open"),
         *([say("queue")] if queues else []),
     )  # fmt: skip
-    rows = []
+    rows: list[tuple[str | Text, ...]] = []
+    n_busy = 1
     for row in outlook.steps_of().to_dict("records"):
+        if max(row["spent"], row["recruits"], row["p90"], row["queue"]) >= _SHOWN:
+            n_busy = len(rows) + 1
         in_all, low, high = (outlook.already + row[name] for name in ("total", "total_p10", "total_p90"))
         cells = (
             str(row["until"] or row["step"]), in_digits(row["spent"], ".1f"), in_digits(row["recruits"], ".1f"),
@@ -275,7 +281,9 @@ def _steps_table(outlook: Outlook) -> ResultTable:
         )  # fmt: skip
         rows.append((*cells, in_digits(row["queue"], ".1f")) if queues else cells)
     caption = say("given: coupons at the start; open: coupons at the end")
-    return ResultTable(title, headings, tuple(rows), caption=caption)
+    if n_busy < len(rows):
+        caption = say("given: coupons at the start; open: coupons at the end. Nobody is expected after the last line.")
+    return ResultTable(title, headings, tuple(rows[:n_busy]), caption=caption)
 
 
 def policies_table(outlook: Outlook) -> ResultTable:

@@ -20,7 +20,7 @@ from peerfront.experiments.reproduction_tables import (
     ReproductionFindings,
 )
 from peerfront.foundation.messages import Measured
-from peerfront.words.comparison_words import markdown_table
+from peerfront.words.comparison_words import in_latex, markdown_table
 from peerfront.words.language import Text, joined, say
 
 _PAPER_ERRORS = float(stdtrit(EPISODES - 1, 0.975))  # standard errors to either side of a 95% interval
@@ -234,6 +234,6 @@ def latex_table(table: pd.DataFrame, discounts: Sequence[float]) -> str:
         " & ".join(["", *(f"$\\gamma = {discount:g}$" for discount in discounts)]) + r" \\",
     ]
     for title, lines in blocks(table):
-        text += [r"\midrule", rf"\multicolumn{{{len(discounts) + 1}}}{{l}}{{\emph{{{title}}}}} \\"]
-        text += [" & ".join(map(str, cells)).replace("±", r"$\pm$") + r" \\" for _, cells in lines]
+        text += [r"\midrule", rf"\multicolumn{{{len(discounts) + 1}}}{{l}}{{\emph{{{in_latex(str(title))}}}}} \\"]
+        text += [" & ".join(in_latex(str(cell)) for cell in cells) + r" \\" for _, cells in lines]
     return "\n".join([*text, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -1,7 +1,7 @@
 """Write the files of each result, for the commands and for the app."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,8 @@ from peerfront.foundation.errors import PeerfrontError
 from peerfront.foundation.files import write_bytes, write_csv, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from peerfront.data.mending import Decision
     from peerfront.data.study import Study, Summary
     from peerfront.data.study_schema import StudySchema
@@ -33,6 +35,8 @@ DESIGN_FILES = (
     "settings.json", "repetitions.csv", "rules.csv", "estimators.csv", "design.txt", "design.png", "design.svg",
 )  # fmt: skip
 _ESTIMATE_TABLES = ("estimates.csv", "diagnostics.csv", "estimates.txt")
+_COMPARISONS, _POPULATION = "comparisons.csv", "population.csv"
+_WEIGHTS = ("weights", "replicate-weights")
 _ESTIMATE_PICTURES = ("estimates", "convergence", "bottlenecks", "seeds")
 _PICTURE_KINDS = ("png", "svg")
 
@@ -139,26 +143,47 @@ def write_backtest(folder: Path, test: "Backtest") -> None:
     _write_picture(folder / "backtest", test.plot())
 
 
-def estimate_files(outcomes: int) -> tuple[str, ...]:
-    """The files of estimates of this many columns."""
+def estimate_files(
+    outcomes: int, *, groups: bool = False, guess: bool = False, weights: bool = False
+) -> tuple[str, ...]:
+    """The files of estimates of this many columns; with groups, a guess of the population, and weights."""
+    more = [*([_COMPARISONS] if groups else []), *([_POPULATION] if guess else [])]
+    more += [f"{_stem(name, number)}.csv" for number in range(outcomes) for name in _WEIGHTS if weights]
     pictures = [
         f"{_stem(name, number)}.{kind}"
         for number in range(outcomes)
         for name in _ESTIMATE_PICTURES
         for kind in _PICTURE_KINDS
     ]
-    return (*_ESTIMATE_TABLES, *pictures)
+    return (*_ESTIMATE_TABLES, *more, *pictures)
 
 
-def write_estimates(folder: Path, estimates: "Estimates") -> None:
-    """Write estimates, diagnostics, the sentences about them, and pictures for each outcome."""
+def write_estimates(
+    folder: Path,
+    estimates: "Estimates",
+    *,
+    groups: bool = False,
+    weights: Sequence[tuple["pd.DataFrame", "pd.DataFrame"]] = (),
+) -> None:
+    """Write estimates in full precision, diagnostics, sentences, and pictures for each outcome.
+
+    `weights` are those of each outcome's people, and their replicates, if they are wanted.
+    """
     from peerfront.foundation.shown import visible_message
     from peerfront.foundation.spreadsheets import csv_text
     from peerfront.words.language import marked
 
-    write_csv(folder / "estimates.csv", csv_text(estimates.table, "%.6g"))
-    write_csv(folder / "diagnostics.csv", csv_text(estimates.diagnostic_table(), "%.6g"))
-    write_text(folder / "estimates.txt", visible_message("\n".join(map(marked, estimates.lines()))) + "\n")
+    write_csv(folder / "estimates.csv", csv_text(estimates.table))
+    write_csv(folder / "diagnostics.csv", csv_text(estimates.diagnostic_table()))
+    if groups:
+        write_csv(folder / _COMPARISONS, csv_text(estimates.comparisons))
+    if estimates.population_size is not None:
+        write_csv(folder / _POPULATION, csv_text(estimates.population_size.table))
+    for number, tables in enumerate(weights):
+        for name, table in zip(_WEIGHTS, tables, strict=True):
+            write_csv(folder / f"{_stem(name, number)}.csv", csv_text(table), private=True)
+    said = [*estimates.lines(), *estimates.details()]
+    write_text(folder / "estimates.txt", visible_message("\n".join(map(marked, said))) + "\n")
     for number, each in enumerate(estimates.outcomes):
         for name, figure in estimates.plot(each.outcome.name).items():
             _write_picture(folder / _stem(name, number), figure)

@@ -26,10 +26,11 @@ def _english():
 @pytest.fixture(autouse=True)
 def _no_tries():
     """Begin each test without counts of wrong passwords and codes."""
-    from peerfront.web.live.operations.tries import LIMITS
+    from peerfront.web.live.operations import tries
 
-    for limit in LIMITS:
-        limit.forget()
+    for limit in vars(tries).values():
+        if isinstance(limit, tries.Limit):
+            limit._full_at.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -76,7 +76,7 @@ def test_the_image_runs_without_root_and_holds_the_program_alone() -> None:
 
 def test_only_public_places_are_named() -> None:
     text = "".join(path.read_text("utf-8") for path in FILES.iterdir())
-    assert set(re.findall(r"https?://([\w.-]+)", text)) == {"download.pytorch.org", "127.0.0.1"}
+    assert set(re.findall(r"https?://([\w.-]+)", text)) == {"127.0.0.1"}
     images = [service.get("image") for service in COMPOSE["services"].values()]
     images += [rest.split()[0] for word, rest in instructions() if word == "FROM"]
     assert not [image for image in images if "/" in image], "only those of the usual registry"

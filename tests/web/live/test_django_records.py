@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from django_site import empty_database, use_database
+from live_client import write_contact
 from small_live import MONDAY, SETTINGS, SmallStudy, imported, importing
 
 from peerfront.web.live.operations.verification import verify
@@ -248,7 +249,7 @@ def test_contact_details_are_sealed_apart_and_deletable() -> None:
     study = StudyInDatabase()
     study.seed("ana")
     phone = "+351 912 345 678"
-    contacts.write_contact("ana", {"name": "Ana Núñez", "phone": phone, "note": "", "other": "x"})
+    write_contact("ana", {"name": "Ana Núñez", "phone": phone, "note": "", "other": "x"})
     assert contacts.read_contact("ana") == {"name": "Ana Núñez", "phone": phone}
     sealed = bytes(models.Contact.objects.get().sealed)
     for text in (sealed, base64.urlsafe_b64decode(sealed)):

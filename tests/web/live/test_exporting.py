@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 from django_site import empty_database, use_database
+from live_client import write_contact
 from played_study import PLAYED, PlayedStudy
 from typer.testing import CliRunner
 
@@ -21,7 +22,7 @@ from peerfront.study.model import fit
 from peerfront.web.live import exporting
 from peerfront.web.live.operations.staff import begin
 from peerfront.web.live.operations.study_files import import_here
-from peerfront.web.live.records import contacts, models
+from peerfront.web.live.records import models
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import ImportedCoupon
 from peerfront.web.live.rules.requests import (
@@ -171,7 +172,7 @@ def test_the_decision_log_is_one_and_tells_every_decision(tmp_path) -> None:
 @pytest.mark.usefixtures("one_database")
 def test_contact_details_are_in_no_file(tmp_path) -> None:
     PlayedStudy().play(weeks=1)
-    contacts.write_contact("s001", {"name": "Zenobia Quux", "phone": "+351 912 345 678", "note": "ring twice"})
+    write_contact("s001", {"name": "Zenobia Quux", "phone": "+351 912 345 678", "note": "ring twice"})
     for path in exporting.write_study(tmp_path).all:
         text = path.read_text("utf-8-sig")
         assert not any(part in text for part in ("Zenobia", "912 345", "ring twice"))

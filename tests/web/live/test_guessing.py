@@ -101,7 +101,7 @@ def test_what_was_typed_is_not_lost_by_waiting() -> None:
     assert waits.status_code == 429
     assert PASSWORD not in waits.content.decode()
     again = form_with(waits, "carried")
-    tries.OF_ADDRESS.forget()
+    tries.OF_ADDRESS._full_at.clear()
     done = tablet.post(again.action, again.fields | {"username": user.username, "password": PASSWORD})
     assert form_with(done, "typed")["typed"] == "K7"
 
@@ -305,5 +305,5 @@ def test_unknown_codes_are_slowed_down_after_twenty(role, path, page) -> None:
     assert client.get("/").status_code == 200
     if page != "enrol":
         kept = form_with(waits, "typed")
-        tries.OF_CODES.forget()
+        tries.OF_CODES._full_at.clear()
         assert client.post(kept.action, kept.fields).status_code == 200

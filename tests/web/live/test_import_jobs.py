@@ -1,5 +1,6 @@
 """Large files are imported in a process of their own, with limits: all of a file or nothing, whatever ends it."""
 
+import errno
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ from field_study import words_of
 from live_client import LiveStudy
 from planning_site import finished, study_folder
 
+from peerfront.foundation import files
 from peerfront.web.live.operations import import_jobs
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning import planning_jobs as jobs
@@ -157,3 +159,17 @@ def test_small_files_stay_inside() -> None:
     assert import_jobs.is_small("study.csv", 100_000)
     assert not import_jobs.is_small("study.csv", 100_001)
     assert not import_jobs.is_small("study.XLSX", 20_001)
+
+
+@one
+def test_an_import_whose_order_finds_no_room_fails_at_once_and_can_be_sent_again(manager, folder, monkeypatch) -> None:
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_temporary", full)
+        _send(manager)
+    assert _job().state == jobs.FAILED
+    assert "No space left on device" in words_of(manager.get("/import/"))
+    _send(manager)
+    assert finished(_job()).state == jobs.DONE

@@ -485,7 +485,9 @@ def test_withdrawal_makes_open_coupons_void_if_asked(study) -> None:
     study.enrol("bea", used)
     events = study.do(WithdrawPerson("ana", True, "asked to")).events
     assert [event.part for event in events] == [1, 2]
-    assert events[1].fact == CouponVoided(unused, "asked to")
+    voided = events[1].fact
+    assert isinstance(voided, CouponVoided)
+    assert (voided.code, voided.why, voided.person) == (unused, "asked to", "ana")
     assert study.ask(ScanCoupon(unused)).reason is Reason.VOIDED
     study.do(Pay(used, PaymentKind.RECRUITING))  # what is owed is still paid
     assert study.state.study().kept == 18, "what is void was handed out"

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from django_site import STUDY_FOLDER
 from field_study import words_of
-from live_client import BACKEND, PASSWORD, LiveStudy
+from live_client import BACKEND, PASSWORD, LiveStudy, write_contact
 
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.registers import state_registers
@@ -21,7 +21,7 @@ from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.staff import managers, new_link, user_of_link
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning.planning_jobs import tidy_up
-from peerfront.web.live.records import contacts, models
+from peerfront.web.live.records import models
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.codes import shown_code
@@ -461,6 +461,16 @@ def test_every_kind_of_event_has_a_sentence_that_its_fields_fill() -> None:
         assert not words.startswith("audit."), name
 
 
+def test_a_changed_plan_is_told_with_the_person_since_each_has_an_event() -> None:
+    from peerfront.web.live.rules.actions import Role
+    from peerfront.web.live.rules.events import Event, PlanChanged, Stamp
+    from peerfront.web.live.screens.audit import sentence
+
+    stamp = Stamp("ana", Role.COORDINATOR, None, None, timezone.now(), "key", "digest")
+    told = [sentence(Event(stamp, 1, PlanChanged(3, lines, "late"))) for lines in ((("bea", 2),), (("a", 1), ("b", 0)))]
+    assert told == ["Changed plan 3 for bea: late", "Changed plan 3 for 2 people: late"]
+
+
 def test_verifying_again_with_the_same_form_is_fine(study, manager) -> None:
     study.seed("ana")
     state_registers()
@@ -492,7 +502,7 @@ def test_verification_is_shown_and_noted_and_a_changed_row_is_found(study, manag
 
 def test_the_export_is_downloaded_and_noted_and_has_no_contacts(study) -> None:
     study.seed("ana")
-    contacts.write_contact("ana", {"name": "Ana Lopes"})
+    write_contact("ana", {"name": "Ana Lopes"})
     analyst = study.client(Role.ANALYST)
     page = analyst.get("/export/")
     response = analyst.post("/export/file/", {"key": key_of(page)})

@@ -8,6 +8,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from field_study import FieldStudy
 
+from peerfront.web.live.operations import staff
+from peerfront.web.live.operations.staff import new_link
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 
@@ -53,3 +55,20 @@ def test_a_link_that_is_used_eight_times_at_once_works_once(database) -> None:
     assert ana.check_password(passwords[statuses.index(302)]), "who was told so has the password"
     notes = models.Event.objects.filter(kind="action_noted", data__contains="chose a password")
     assert notes.count() == 1
+
+
+def test_a_password_and_its_seal_change_together(database, monkeypatch) -> None:
+    study = FieldStudy()
+    ana = study.user(Role.CASHIER, "north", "ana")
+    sealed = models.Member.objects.get(user=ana).password_seal
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for place in (User, "save_base"), (staff, "end_sessions"):  # after the seal, and after both
+        with monkeypatch.context() as patch:
+            patch.setattr(*place, killed)
+            with pytest.raises(KeyboardInterrupt):
+                new_link(ana, "")
+    assert models.Member.objects.get(user=ana).password_seal == sealed
+    assert User.objects.get(pk=ana.pk).has_usable_password()

@@ -4,15 +4,17 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import warnings
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from at_once import at_once
 from django.contrib.auth.models import User
 from django_site import STUDY_FOLDER, empty_database, use_database
-from live_client import PASSWORD, LiveStudy
+from live_client import PASSWORD, LiveStudy, write_contact
 
 from peerfront.foundation.errors import DataFileError, OutputExists, PeerfrontError, SettingError
 from peerfront.web.live.folder import Keys, LiveFolder, Serving
@@ -21,6 +23,7 @@ from peerfront.web.live.operations.backup_files import BackupFile, keys_from, re
 from peerfront.web.live.operations.backups import back_up_here, restore
 from peerfront.web.live.operations.encrypted_files import CHUNK
 from peerfront.web.live.operations.registers import state_registers
+from peerfront.web.live.operations.signed_heads import signed_heads
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import contacts, models
 from peerfront.web.live.records.database import table
@@ -42,7 +45,7 @@ def small_study() -> LiveStudy:
     study.do(Pay(study.state.person("ana").code, PaymentKind.INTERVIEW))
     study.ask(ScanCoupon("not a code"))
     study.ask(ScanCoupon(code))
-    contacts.write_contact("ana", {"name": "Ana <b>Lopes</b>", "phone": "555"})
+    write_contact("ana", {"name": "Ana <b>Lopes</b>", "phone": "555"})
     study.user(Role.MANAGER)
     study.user(Role.INTERVIEWER, "south")
     state_registers()
@@ -331,9 +334,39 @@ def test_an_encrypted_back_up_is_restored_with_its_secret_alone(database, small_
     for secret, said in ((b"another passphrase", "another passphrase or key file"), (None, "is encrypted")):
         with pytest.raises(DataFileError, match=said):
             BackupFile(path, secret)
+    for secret, number in ((SECRET, 1), (b"another passphrase", 0), (None, 0)):
+        found = signed_heads(STUDY_FOLDER, secret=secret)
+        assert [str(each) for each in found.faults] == []
+        assert found.backups == number
+    assert signed_heads(STUDY_FOLDER, [path], SECRET).backups == 1, "named, and in the folder as well"
     assert restore(BackupFile(path, SECRET), other_folder).contacts == 1
     assert (other_folder.models / "m" / "fit.bin").stat().st_size == 300_000
     assert verify(other_folder).whole
+
+
+@pytest.mark.usefixtures("one_database")
+def test_an_encrypted_back_up_is_decrypted_in_memory_alone(small_study, tmp_path, monkeypatch) -> None:
+    (STUDY_FOLDER.models / "m").mkdir(exist_ok=True)
+    content = os.urandom(300_000)
+    (STUDY_FOLDER.models / "m" / "fit.bin").write_bytes(content)
+    path = back_up_here(STUDY_FOLDER, tmp_path / "b.zip.enc", SECRET)
+    monkeypatch.setattr(tempfile, "tempdir", "/no such folder")
+    before = _open_files()
+    backup = BackupFile(path, SECRET)
+    assert _open_files() - before == {str(path)} or not before, "no file without a name either"
+    backup.copy_models(tmp_path / "models")
+    assert (tmp_path / "models" / "m" / "fit.bin").read_bytes() == content
+    with path.open("r+b") as file:  # changed since it was opened and checked
+        file.seek(-200_000, os.SEEK_END)
+        file.write(b"x" * 100)
+    with pytest.raises(DataFileError, match="was changed after it was made, or cut off"):
+        backup.copy_models(tmp_path / "again")
+
+
+def _open_files() -> set[str]:
+    """What this process has open, on Linux."""
+    own = Path("/proc/self/fd")
+    return {str(each.readlink()) for each in own.iterdir() if each.is_symlink()} if own.exists() else set()
 
 
 @pytest.mark.usefixtures("one_database")

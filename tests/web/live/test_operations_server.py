@@ -12,7 +12,8 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
+from django.db.utils import ConnectionHandler
 from django.test import Client
 from django.utils import timezone
 from live_client import PASSWORD, LiveStudy, served
@@ -195,7 +196,7 @@ def test_a_file_of_50_megabytes_gets_a_page_that_says_so() -> None:
 # A disk that is full, a clock that jumps -----------------------------------------------------------------------------
 
 
-def test_a_full_disk_records_nothing_says_so_and_later_works_again(database, monkeypatch) -> None:
+def test_a_full_disk_records_nothing_is_told_and_later_works_again(database, monkeypatch) -> None:
     monkeypatch.setattr(recording.time, "sleep", lambda seconds: None)  # between tries, which cannot help here
     study = LiveStudy()
     client = study.client(Role.MANAGER)
@@ -206,7 +207,7 @@ def test_a_full_disk_records_nothing_says_so_and_later_works_again(database, mon
         assert worked < 60
         assert {each.status_code for each in added} <= {302, 503}
         words = response.content.decode()
-        assert "Nothing was recorded." in words
+        assert "It is not certain that what you just did was recorded." in words
         assert "Traceback" not in words
         assert client.get("/sites/").status_code == 200, "pages can still be read"
     assert models.Site.objects.filter(site__startswith="first").count() == worked
@@ -284,6 +285,43 @@ def test_a_monitor_is_told_that_nothing_can_be_recorded(database, monkeypatch) -
             assert _health() == 503
     monkeypatch.setattr(home, "LEAST_FREE", 10**18)
     assert _health() == 503, "the disk of the folder is nearly full"
+
+
+def test_the_monitor_is_told_busy_from_broken(database, monkeypatch) -> None:
+    """While somebody else writes for long, as a large import does, nothing is wrong; unless it never ends."""
+    LiveStudy()
+    monkeypatch.setattr(home, "_LOOKED_FOR", 0.0)
+    monkeypatch.setattr(home, "_PATIENCE", 50)
+    assert _health() == 200
+    with _somebody_writes(database):
+        answer = Client().get("/healthz")
+        assert (answer.status_code, answer.json()) == (200, {"status": "busy"})
+        with monkeypatch.context() as patch:
+            patch.setattr(home, "LEAST_FREE", 10**18)
+            assert _health() == 503, "a full disk is no matter of waiting"
+        assert _health() == 200
+        with monkeypatch.context() as patch:
+            patch.setattr(home, "LONGEST_BUSY", 0)
+            assert _health() == 503, "it should have ended by now"
+    answer = Client().get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout" if database == "sqlite" else "SHOW lock_timeout")
+        assert str(cursor.fetchone()[0]) == {"sqlite": "20000", "postgresql": "0"}[database], "others wait as before"
+
+
+@contextmanager
+def _somebody_writes(database):
+    """Hold the lock of whoever writes, in another connection."""
+    other = ConnectionHandler(dict(connections.settings))["default"]
+    other.inc_thread_sharing()
+    with other.cursor() as cursor:
+        cursor.execute("BEGIN IMMEDIATE" if database == "sqlite" else "BEGIN")
+        if database == "postgresql":
+            cursor.execute("LOCK TABLE django_session IN ACCESS EXCLUSIVE MODE")
+        yield
+        cursor.execute("ROLLBACK")
+    other.close()
 
 
 def _health() -> int:

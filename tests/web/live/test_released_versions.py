@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -24,23 +25,27 @@ from peerfront.web.live.folder import LiveFolder, Serving, sqlite
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile
 from peerfront.web.live.operations.backups import restore, upgrade
-from peerfront.web.live.operations.opening import migrate, unapplied_migrations
+from peerfront.web.live.operations.opening import check_migrated, migrate, unapplied_migrations
+from peerfront.web.live.operations.signed_heads import keep_head
 from peerfront.web.live.operations.study_files import export_zip
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import read_contact
 from peerfront.web.live.records.database import member_from
-from peerfront.web.live.records.recording import answer
+from peerfront.web.live.records.recording import answer, recorded_in_clear
 from peerfront.web.live.rules.actions import Member, Role, roles_text
 from peerfront.web.live.rules.deciding import Accepted
-from peerfront.web.live.rules.requests import AddSeed, Request, ScanCoupon
+from peerfront.web.live.rules.events import Erasable
+from peerfront.web.live.rules.requests import AddSeed, EraseAnswers, Request, ScanCoupon
 
 RELEASED = Path(__file__).parent / "released"
 DATABASES = sorted(RELEASED.glob("*.sqlite3.gz"))
 BACKUPS = sorted(RELEASED.glob("*.backup.zip"))
 FOLDERS = sorted(RELEASED.glob("*.folder.tar.xz"))
 COMMAND = """
-import sys, peerfront
+import sys
+sys.path.insert(0, f"{sys.argv[1]}/src")  # before this version, however it is installed
+import peerfront
 from peerfront.cli.main import main
 assert peerfront.__file__.startswith(sys.argv[1]), "another version runs"
 sys.argv = ["peerfront", "live", *sys.argv[2:]]
@@ -152,11 +157,53 @@ def test_the_study_of_an_earlier_version_goes_on_after_an_upgrade(earlier) -> No
     assert refused <= {"used", "expired", "voided", "not_yet_active"}
     seed = answer(Request("seed", coordinator, "north", None, AddSeed("new-seed")), now)
     assert isinstance(seed, Accepted)
+    gone = models.Person.objects.exclude(withdrawn_at=None).exclude(network_size=None)[0]
+    assert recorded_in_clear(gone.person)
+    what = EraseAnswers(gone.person, "asked to", tuple(Erasable))
+    assert isinstance(answer(Request("erase", coordinator, None, None, what), now), Accepted)
+    gone.refresh_from_db()
+    assert gone.network_size is None
     with zipfile.ZipFile(BytesIO(export_zip())) as exported:
         people = exported.read("study.csv").decode().splitlines()
     assert len(people) == models.Person.objects.count() + 1
     assert verify().whole
     assert upgrade(earlier) is None, "nothing is left to do, so no back-up is made"
+
+
+KILLED = """
+import os, signal, sys
+from peerfront.web.live.operations import opening
+whole = opening.call_command
+def half(*arguments, **named):
+    whole(*arguments, **named)
+    os.kill(os.getpid(), signal.SIGKILL)
+opening.call_command = half
+from peerfront.cli.main import main
+sys.argv = ["peerfront", "live", "serve", sys.argv[1], "--migrate", "--port", "0"]
+main()
+"""
+
+
+def test_an_upgrade_that_was_killed_before_it_stated_the_users_is_finished_at_the_next_start(earlier) -> None:
+    """The process is killed once the tables are changed; the next start is one without --migrate."""
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    if connection.vendor == "postgresql":
+        described = connection.settings_dict
+        where = f"host={described['HOST'] or described['OPTIONS'].get('host', '')}&port={described['PORT']}"
+        name = f"{described['USER']}:{described['PASSWORD']}@/{described['NAME']}"
+        environment["DATABASE_URL"] = f"postgresql://{name}?{where}".replace("&port=None", "").removesuffix("&port=")
+        earlier.sqlite_file.unlink()
+    connection.close()
+    done = subprocess.run([sys.executable, "-c", KILLED, earlier.path], env=environment, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert unapplied_migrations() == []
+    assert not models.Event.objects.filter(kind="registers_stated").exists()
+    check_migrated()
+    keep_head(earlier)  # as a server does when it begins
+    found = verify(earlier)
+    assert (found.whole, found.bound, models.Event.objects.filter(kind="registers_stated").count()) == (True, True, 1)
+    check_migrated()
+    assert models.Event.objects.filter(kind="registers_stated").count() == 1
 
 
 def test_the_back_up_before_an_upgrade_is_one_of_the_earlier_version(earlier, tmp_path) -> None:
@@ -184,7 +231,6 @@ def test_the_earlier_version_restores_the_back_up_before_an_upgrade(earlier, tmp
         archive.extractall(tmp_path / "program", filter="data")
     ours = (FOLDER, "DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE", "DATABASE_URL")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
-    environment["PYTHONPATH"] = str(tmp_path / "program" / "src")
     for words in (
         ["restore", backup, tmp_path / "back", "--keys", earlier.path / "keys.json"],
         ["verify", tmp_path / "back"],

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.chain import erasable_parts, erased_data, event_data, event_from
+from peerfront.web.live.rules.chain import erased_data, event_data, event_from, parts_of
 from peerfront.web.live.rules.codes import LENGTH, new_code
-from peerfront.web.live.rules.deciding import Accepted, Journal, Refused, decide
+from peerfront.web.live.rules.deciding import Accepted, Journal, Refused, decide, digest_of
 from peerfront.web.live.rules.effects import Contradiction, rebuild
 from peerfront.web.live.rules.events import (
     ActionNoted,
@@ -24,12 +24,14 @@ from peerfront.web.live.rules.events import (
     CouponsIssued,
     CouponVoided,
     DecidedBy,
+    Erasable,
     PaymentKind,
     PaymentMade,
     PersonEnrolled,
     PersonImported,
     PersonWithdrawn,
     PlanApproved,
+    PlanChanged,
     PlannedCoupons,
     PlanProposed,
     RequestRefused,
@@ -91,7 +93,7 @@ class RunningStudy(RuleBasedStateMachine):
         self.study.approve(p0=2, p1=1)
         self.asked = []
         self.imports = []
-        self.erased = set()
+        self.erased = []
         self.last_good_time = self.study.now
 
     # People and coupons by number
@@ -210,20 +212,25 @@ class RunningStudy(RuleBasedStateMachine):
     def withdraw(self, person, void) -> None:
         self.ask(WithdrawPerson(self.person(person), void, "asked to"))
 
-    @rule(person=NUMBERS, withdraw=st.booleans())
-    def erase(self, person, withdraw) -> None:
+    @rule(person=NUMBERS, withdraw=st.booleans(), what=st.sets(st.sampled_from(Erasable), min_size=1))
+    def erase(self, person, withdraw, what) -> None:
         if withdraw:
             self.withdraw(person, True)
-        person = self.person(person)
-        if isinstance(self.ask(EraseAnswers(person, "asked to")), Accepted):
-            self.erased.add(person)
+        n_asked, answer = len(self.asked), self.ask(EraseAnswers(self.person(person), "asked to", tuple(sorted(what))))
+        if isinstance(answer, Accepted):
+            self.erased.append((n_asked, len(self.study.journal.links), answer.events[0].fact))
             self.events = []  # they are others now
 
-    def as_it_is_now(self, events):
+    def as_it_is_now(self, place, events):
         """Events that were an answer, without what was erased since."""
-        for person in self.erased:
-            events = tuple(event_from(erased_data(event_data(event), person)) for event in events)
+        for n_asked, _, fact in self.erased:
+            if place < n_asked:
+                events = tuple(event_from(erased_data(event_data(event), fact.person, fact.what)) for event in events)
         return events
+
+    def is_erased(self, number, person, *what) -> bool:
+        """Whether one of these was erased about a person after an event."""
+        return any(number < at and person == fact.person and {*what} & {*fact.what} for _, at, fact in self.erased)
 
     @rule(person=NUMBERS)
     def correct(self, person) -> None:
@@ -313,24 +320,30 @@ class RunningStudy(RuleBasedStateMachine):
     def retry(self, number) -> None:
         """The same request again: the same answer, and nothing is recorded."""
         if self.asked:
-            request, answer = self.asked[number % len(self.asked)]
+            place = number % len(self.asked)
+            request, answer = self.asked[place]
             before = self.study.journal.head
             later = replace(request, device_time=self.study.now)
             again = self.study.journal.answer(later, self.study.now, self.study.draw)
             assert again.repeated
-            assert again.events == self.as_it_is_now(answer.events)
+            assert again.events == self.as_it_is_now(place, answer.events)
             if isinstance(answer, Refused):
                 assert again.refusal == answer.refusal
             assert self.study.journal.head == before
 
     @rule(number=NUMBERS, coupon=NUMBERS)
     def reuse_key(self, number, coupon) -> None:
-        """The key of another request: refused, and nothing is recorded."""
+        """The key of another request: refused, and nothing is recorded.
+
+        If only the reason is another, which refusals do not keep and erasures take away, the answer may be the same.
+        """
         if self.asked:
             request, _ = self.asked[number % len(self.asked)]
             other = replace(request, wish=VoidCoupon(self.coupon(coupon), f"another wish {number}"))
             before = self.study.journal.head
-            assert self.study.journal.answer(other, self.study.now).reason is Reason.KEY_REUSED
+            answer = self.study.journal.answer(other, self.study.now)
+            assert answer.repeated
+            assert digest_of(other) == digest_of(request) or answer.reason is Reason.KEY_REUSED
             assert self.study.journal.head == before
 
     @rule(coupon=NUMBERS, person=NUMBERS, which=st.integers(0, 3))
@@ -538,9 +551,8 @@ class RunningStudy(RuleBasedStateMachine):
         again = Journal(self.study.journal.links)
         assert again.state == self.study.state
         assert rebuild(event for event, _ in self.facts()) == self.study.state
-        for _, fact in self.facts():
-            for told in erasable_parts(fact):
-                assert bool(told.salt) == (told.person not in self.erased)
+        for number, (_, fact) in enumerate(self.facts(), start=1):
+            self.texts_are_there_until_they_are_erased(number, fact)
         times = []
         for event, fact in self.facts():
             if isinstance(fact, ClockAccepted):
@@ -548,6 +560,25 @@ class RunningStudy(RuleBasedStateMachine):
             elif not isinstance(fact, RequestRefused | ActionNoted):
                 times.append(event.stamp.server_time)
                 assert times == sorted(times), "time never runs backwards unless the manager accepts it"
+
+    def texts_are_there_until_they_are_erased(self, number, fact) -> None:
+        for part in parts_of(fact):
+            person = fact.lines[0][0] if isinstance(fact, PlanChanged) else getattr(part, "person", "")
+            about = {"answers"} if hasattr(part, "answers") else {"answers", "network_size"}
+            if getattr(part, "decided_by", None) == "override":
+                about.add("words")
+            for salt, commitment, what in (
+                ("salt", "commitment", about),
+                ("size_salt", "size_commitment", {"network_size"}),
+                ("words_salt", "words_commitment", {"words"}),
+            ):
+                if getattr(part, commitment, ""):
+                    assert bool(getattr(part, salt)) != self.is_erased(number, person, *what)
+            if self.is_erased(number, person, "words"):
+                assert not getattr(part, "why", "")
+                assert not getattr(part, "why_fewer", "")
+            if self.is_erased(number, person, "network_size"):
+                assert getattr(part, "network_size", None) is None
 
 
 TestRunningStudy = RunningStudy.TestCase

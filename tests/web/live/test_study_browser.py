@@ -2,10 +2,10 @@
 
 import pytest
 from django.conf import settings as django_settings
-from live_client import served
+from live_client import served, write_contact
 from played_study import PlayedStudy
 
-from peerfront.web.live.records import contacts, models
+from peerfront.web.live.records import models
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.requests import VoidCoupon, WithdrawPerson
 from web.browsing import SIZES, faults_of
@@ -17,7 +17,7 @@ def played(one_database):
     unused = models.Coupon.objects.filter(redemption=None, site="north").exclude(holder=None).order_by("-issued_at")
     study.do(VoidCoupon(unused[0].code, "lost on the bus"), site="north")
     study.do(WithdrawPerson("s005", True, "moved away"), site="north")
-    contacts.write_contact("s001", {"name": "Zenobia Quux"})
+    write_contact("s001", {"name": "Zenobia Quux"})
     return study
 
 

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django_site import STUDY_FOLDER, empty_database, use_database
-from live_client import LiveStudy
+from live_client import LiveStudy, write_contact
 from test_operations_cli import begun, live, study  # noqa: F401  # fixtures
 
 from peerfront.foundation.checkup import Condition
@@ -24,7 +24,6 @@ from peerfront.web.live.operations.drill import hold_drill
 from peerfront.web.live.operations.study_checkup import certificate_finding, clock_finding, disk_finding
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.records import models
-from peerfront.web.live.records.contacts import write_contact
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

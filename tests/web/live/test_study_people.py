@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.conf import settings as django_settings
+from live_client import write_contact
 from played_study import PLAYED, PlayedStudy
 
 from peerfront.web.live.exporting import waiting_people
@@ -55,7 +56,7 @@ def test_people_are_filtered_by_state_site_and_search() -> None:
 @pytest.mark.parametrize("role", [Role.INTERVIEWER, Role.COORDINATOR, Role.ANALYST])
 def test_somebody_of_a_site_sees_its_people_alone(role) -> None:
     study = PlayedStudy().play(weeks=3)
-    contacts.write_contact("s001", {"name": "Zenobia"})
+    write_contact("s001", {"name": "Zenobia"})
     client = study.client(role, "south")
     shown = client.get("/people/?site=north").context["page"]
     assert {each.site.name for each in shown} == {"South street"}
@@ -147,9 +148,21 @@ def test_somebody_withdraws_with_their_coupons() -> None:
     recorded = models.Event.objects.filter(kind="answers_recorded", data__contains=f'"{person}"').get
     assert f'"{answer}"' in recorded().data
     erase = f"/people/{person}/erase/"
-    assert client.post(erase, {"key": _key(client.get(erase)), "why": "asked to"}).status_code == 302
+    sent = {"why": "asked to"}
+    assert client.post(erase, sent | {"key": _key(client.get(erase))}).status_code == 200, "nothing is chosen"
+    assert client.post(erase, sent | {"key": _key(client.get(erase)), "what": "answers"}).status_code == 302
     assert f'"{answer}"' not in recorded().data
+    assert "People they know" in client.get(f"/people/{person}/").content.decode(), "it is another choice"
+    more = sent | {"key": _key(client.get(erase)), "what": ["network_size", "words"]}
+    assert client.post(erase, more).status_code == 302
+    stored = models.Person.objects.get(pk=person)
+    assert (stored.network_size, stored.answers) == (None, [])
+    assert not models.Event.objects.filter(data__contains="does not want to").exists()
+    assert not models.Coupon.objects.filter(why_void="does not want to").exists()
     assert "The answers were erased" in client.get(f"/people/{person}/").content.decode()
+    told = study.client(Role.MANAGER).get("/audit/").content.decode()
+    assert f"Erased about {person}: network size, words. Reason: asked to" in told
+    assert f"{person} withdrew: the reason was erased" in told
     allowed = client.get(f"/people/{person}/").context["may"]
     assert not any(allowed[name] for name in ("override_coupons", "correct_answers", "withdraw_person"))
     assert client.get(f"/people/{person}/").context.get("step") is None
@@ -160,7 +173,7 @@ def test_somebody_withdraws_with_their_coupons() -> None:
 def test_contact_details_are_shown_on_a_click_that_is_noted() -> None:
     study = PlayedStudy()
     study.do(AddSeed("ana"), site="north")
-    contacts.write_contact("ana", {"name": "Zenobia Quux", "phone": "912"})
+    write_contact("ana", {"name": "Zenobia Quux", "phone": "912"})
     client = study.client(Role.COORDINATOR, "north")
     asked = client.get("/people/ana/contact/")
     assert b"Zenobia" not in asked.content
@@ -192,7 +205,7 @@ def test_contact_details_are_written_and_deleted_with_a_note_and_an_old_form_is_
     assert "leave what is kept as it is" in empty.content.decode(), "to delete is an action of its own"
     assert contacts.read_contact("ana") == {"name": "Zenobia", "phone": "2"}
     with pytest.raises(ValueError, match="nothing to save"):
-        contacts.write_contact("ana", {"name": " "})
+        write_contact("ana", {"name": " "})
     coordinator = study.client(Role.COORDINATOR)
     page = coordinator.get("/people/ana/contact/delete/")
     answered = coordinator.post("/people/ana/contact/delete/", {"key": _key(page)})
@@ -206,7 +219,7 @@ def test_contact_details_are_written_and_deleted_with_a_note_and_an_old_form_is_
 def test_contact_details_of_a_lost_key_are_told_in_words_and_can_be_deleted(monkeypatch) -> None:
     study = PlayedStudy()
     study.do(AddSeed("ana"), site="north")
-    contacts.write_contact("ana", {"name": "Zenobia"})
+    write_contact("ana", {"name": "Zenobia"})
     monkeypatch.setattr(django_settings, "CONTACT_KEY", Keys.drawn().contact_key)
     coordinator = study.client(Role.COORDINATOR)
     page = coordinator.post("/people/ana/contact/", {"key": "one"})

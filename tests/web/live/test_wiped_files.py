@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django_site import _TOP, STUDY_FOLDER
-from live_client import LiveStudy
+from live_client import LiveStudy, write_contact
 
 from peerfront.web.live.operations.verification import verify
 from peerfront.web.live.planning.planning_jobs import tidy_up
-from peerfront.web.live.records import contacts
 from peerfront.web.live.records.leftovers import Leftovers, wipe
 from peerfront.web.live.rules.actions import Role
+from peerfront.web.live.rules.events import Erasable
 from peerfront.web.live.rules.requests import AddSeed, CorrectAnswers, RecordAnswers, WithdrawPerson
 
-PAGES = {"answers": "/people/ana/erase/", "contact": "/people/ana/contact/delete/"}
+PAGES = {**dict.fromkeys(Erasable, "/people/ana/erase/"), "contact": "/people/ana/contact/delete/"}
 
 
 def _files() -> list[Path]:
@@ -58,21 +58,26 @@ def log_is_removed(database):
 
 @pytest.fixture
 def secrets(database) -> dict[str, bytes]:
-    """What ana said: an answer that was corrected many times, among others; and how to reach her, encrypted."""
+    """What ana said and what was written about her, corrected many times; and how to reach her, encrypted."""
     study = LiveStudy()
-    secret = uuid.uuid4().hex
+    secret, words = uuid.uuid4().hex, uuid.uuid4().hex
+    number_known = 100_000 + uuid.uuid4().int % 900_000  # other databases of the server have others
+    study.seed("bea")
     for number in range(40):
         study.seed(f"p{number}")
     study.do(AddSeed("ana"))
-    study.do(RecordAnswers("ana", 10, (("town", secret),)))
+    study.do(RecordAnswers("ana", number_known, (("town", secret),)))
     for number in range(30):
-        study.do(CorrectAnswers("ana", 10, (("age", str(number)), ("town", secret * 8)), "misheard"))
+        study.do(CorrectAnswers("ana", number_known, (("age", str(number)), ("town", secret * 8)), words))
         study.seed(f"q{number}")
-    contacts.write_contact("ana", {"name": "Ana"})
-    study.do(WithdrawPerson("ana", True, "asked to"))
+    write_contact("ana", {"name": "Ana"})
+    study.approve(bea=1, ana=1)
+    study.issue("ana")
+    study.do(WithdrawPerson("ana", True, words))
     if database == "postgresql":
         _sql("CHECKPOINT", "ANALYZE")
-    return {"answers": secret.encode(), "contact": _sealed()}
+    size = f'"network_size":{number_known}'
+    return {"answers": secret.encode(), "network_size": size.encode(), "words": words.encode(), "contact": _sealed()}
 
 
 def _sealed() -> bytes:
@@ -83,7 +88,7 @@ def _sealed() -> bytes:
 
 def _erase(what: str):
     client = LiveStudy.__new__(LiveStudy).client(Role.COORDINATOR)  # the study is there already
-    return client.post(PAGES[what], {"key": uuid.uuid4().hex, "why": "asked to"}, follow=True)
+    return client.post(PAGES[what], {"key": uuid.uuid4().hex, "why": "asked to", "what": what}, follow=True)
 
 
 @pytest.mark.parametrize("what", list(PAGES))

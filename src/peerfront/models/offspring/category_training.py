@@ -6,15 +6,15 @@ share of a recruit's fields and weighs the loss of the hidden ones by one over t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from scipy.special import log_softmax
 
-from peerfront.foundation.covariates import Schema
+from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.messages import Progress, silent
-from peerfront.foundation.networks import EpochSettings, frozen, perceptron, train_epochs
+from peerfront.foundation.networks import Backward, EpochSettings, Perceptron, Rows, train_epochs
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import (
     check_fields,
@@ -34,18 +34,25 @@ from peerfront.models.offspring.category_networks import (
 from peerfront.models.offspring.inheritance_tables import InheritanceTable, fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 
+Slopes = Callable[[], list[Rows]]  # of a loss in the parameters of a network; computed when they are asked for
 _MASKS_PER_PAIR = 4  # of each held-out pair, drawn once: the held-out loss of every epoch is of the same masks
 
 
-def _field_losses(schema: Schema, logits: Tensor, codes: Tensor, counted: Tensor) -> Tensor:
-    """Cross-entropy of each row summed over its counted fields, [rows]; unknown categories count nothing."""
-    total = torch.zeros(len(codes))
+def field_loss(schema: Schema, logits: Rows, codes: Codes, weights: Rows) -> tuple[float, Rows]:
+    """Cross-entropy summed over fields, each with its weight, and its slope in the logits, [rows, columns].
+
+    `weights` are [rows, fields]; unknown categories count nothing.
+    """
+    total, slope, rows = 0.0, np.empty_like(logits), np.arange(len(codes))
+    weights = np.where(codes >= 0, weights, np.float32(0.0))
     for f, (start, size) in enumerate(zip(schema.offsets.tolist(), schema.sizes.tolist(), strict=True)):
-        target = codes[:, f]
-        use = counted[:, f] & (target >= 0)
-        losses = nn.functional.cross_entropy(logits[:, start : start + size], target.clamp(min=0), reduction="none")
-        total = total + torch.where(use, losses, 0.0)
-    return total
+        target, weight = np.maximum(codes[:, f], 0), weights[:, f]
+        logs = log_softmax(logits[:, start : start + size], axis=1)
+        total -= float((weight * logs[rows, target]).sum())
+        of_field = np.exp(logs)
+        of_field[rows, target] -= np.float32(1.0)
+        slope[:, start : start + size] = of_field * weight[:, None]
+    return total, slope
 
 
 # Per-field softmax -------------------------------------------------------------------------------------------------
@@ -82,28 +89,28 @@ def fit_softmax(pairs: Pairs, settings: SoftmaxSettings | None = None, progress:
     """Fit a per-field softmax to the pairs."""
     settings, schema = settings or SoftmaxSettings(), pairs.schema
     training, held_out = pairs.split(settings.held_out, settings.seed)
-    network = perceptron([schema.columns, *settings.hidden, schema.columns], settings.seed, "gelu")
-    parents, judged_parents = (torch.as_tensor(schema.one_hot(data.parents)) for data in (training, held_out))
-    codes, judged_codes = (torch.as_tensor(data.children, dtype=torch.int64) for data in (training, held_out))
+    network = Perceptron.started([schema.columns, *settings.hidden, schema.columns], settings.seed, "gelu")
+    parents, judged_parents = (schema.one_hot(data.parents) for data in (training, held_out))
 
-    def loss(rows: Tensor, targets: Tensor) -> Tensor:
-        return _field_losses(schema, network(rows), targets, torch.ones_like(targets, dtype=torch.bool)).mean()
+    def loss(rows: Rows, codes: Codes) -> tuple[float, Slopes]:
+        logits, backward = network.traced(rows)
+        value, slope = field_loss(schema, logits, codes, np.full(codes.shape, 1.0 / len(codes), dtype=np.float32))
+        return value, partial(backward, slope)
 
     train_epochs(
-        network,
-        lambda part: loss(parents[part], codes[part]),
+        network.parameters,
+        lambda part: loss(parents[part], training.children[part])[1](),
         len(training),
         EpochSettings(settings.epochs, settings.batch, settings.learning_rate, settings.patience),
         named_generator("softmax", settings.seed),
-        held_out_loss=lambda: float(loss(judged_parents, judged_codes)),
+        held_out_loss=lambda: loss(judged_parents, held_out.children)[0],
         progress=progress,
     )
-    with torch.no_grad():  # no loss has moved the logits of a field known of no recruit: they are still random
-        for f in np.flatnonzero(~training.known_fields):
-            start = int(schema.offsets[f])
-            for parameter in network[-1].parameters():
-                parameter[start : start + int(schema.sizes[f])] = 0.0
-    return SoftmaxOffspring(schema, frozen(network, "gelu"))
+    # No loss has moved the logits of a field known of no recruit: they are still random.
+    unknown = np.repeat(~training.known_fields, schema.sizes)
+    for parameter in network.parameters[-2:]:
+        parameter[..., unknown] = 0.0
+    return SoftmaxOffspring(schema, network.frozen())
 
 
 # Masked diffusion --------------------------------------------------------------------------------------------------
@@ -140,7 +147,7 @@ class MaskedSettings:
         )
 
 
-class _TrainedFilling(nn.Module):
+class TrainedFilling:
     """The filling network while it is trained.
 
     The tables are fixed and the perceptron starts at zero, so training can only leave the plain tables for something
@@ -148,26 +155,24 @@ class _TrainedFilling(nn.Module):
     """
 
     def __init__(self, tables: InheritanceTable, hidden: tuple[int, ...], seed: int) -> None:
-        super().__init__()
         schema = tables.schema
         unknown = np.concatenate([np.log(table[-1]) for table in tables.tables])
         of_recruiter = np.zeros((schema.columns, schema.columns))
         for start, size, table in zip(schema.offsets, schema.sizes, tables.tables, strict=True):
             of_recruiter[start : start + size, start : start + size] = np.log(table[:-1]) - np.log(table[-1])
-        self.unknown = torch.as_tensor(unknown, dtype=torch.float32)
-        self.known = torch.as_tensor(of_recruiter, dtype=torch.float32)
-        self.deep = perceptron([filling_inputs(schema), *hidden, schema.columns], seed, "gelu")
-        with torch.no_grad():
-            for parameter in self.deep[-1].parameters():
-                parameter.zero_()
+        self.unknown = unknown.astype(np.float32)
+        self.known = of_recruiter.astype(np.float32)
+        self.deep = Perceptron.started([filling_inputs(schema), *hidden, schema.columns], seed, "gelu")
+        for parameter in self.deep.parameters[-2:]:
+            parameter[...] = 0.0
 
-    def forward(self, parents: Tensor, child: Tensor, hidden_fields: Tensor) -> Tensor:
-        visible = torch.cat([parents, child, hidden_fields.float()], dim=1)
-        logits: Tensor = self.unknown + parents @ self.known + self.deep(visible)
-        return logits
+    def traced(self, parents: Rows, child: Rows, hidden_fields: NDArray[np.bool_]) -> tuple[Rows, Backward]:
+        """Logits of every category, and the way back to the perceptron's parameters."""
+        logits, backward = self.deep.traced(np.concatenate([parents, child, hidden_fields.astype(np.float32)], axis=1))
+        return self.unknown + parents @ self.known + logits, backward
 
     def frozen(self) -> FillingNetwork:
-        return FillingNetwork(self.unknown.numpy(), self.known.numpy(), frozen(self.deep, "gelu"))
+        return FillingNetwork(self.unknown, self.known, self.deep.frozen())
 
 
 def fit_masked(
@@ -179,29 +184,28 @@ def fit_masked(
     """Fit a masked diffusion to the pairs, starting from `tables` of them."""
     settings, schema, fields = settings or MaskedSettings(), pairs.schema, len(pairs.schema.fields)
     training, held_out = pairs.split(settings.held_out, settings.seed)
-    network = _TrainedFilling(tables(training), settings.hidden, settings.seed)
+    network = TrainedFilling(tables(training), settings.hidden, settings.seed)
     rng = named_generator("masked", settings.seed)
 
-    def loss_of(data: Pairs, rows: NDArray[np.int64], masks: NDArray[np.bool_]) -> Tensor:
+    def loss_of(data: Pairs, rows: NDArray[np.int64], masks: NDArray[np.bool_]) -> tuple[float, Slopes]:
         children = data.children[rows]
         visible = np.where(masks, np.int16(-1), children)
-        parents, child = (torch.as_tensor(schema.one_hot(codes)) for codes in (data.parents[rows], visible))
-        hidden = torch.as_tensor(masks)
-        codes = torch.as_tensor(children, dtype=torch.int64)
-        losses = _field_losses(schema, network(parents, child, hidden), codes, hidden)
-        return (losses * fields / hidden.sum(dim=1).clamp(min=1)).mean()
+        logits, backward = network.traced(schema.one_hot(data.parents[rows]), schema.one_hot(visible), masks)
+        weights = masks * (fields / len(rows) / np.maximum(masks.sum(axis=1, keepdims=True), 1))
+        value, slope = field_loss(schema, logits, children, weights.astype(np.float32))
+        return value, partial(backward, slope)
 
     everybody = np.tile(np.arange(len(held_out)), _MASKS_PER_PAIR)
     masks = _random_masks(len(everybody), fields, named_generator("masked", settings.seed, "held out"))
     train_epochs(
-        network,
-        lambda part: loss_of(training, part.numpy(), _random_masks(len(part), fields, rng)),
+        network.deep.parameters,
+        lambda part: loss_of(training, part, _random_masks(len(part), fields, rng))[1](),
         len(training),
         EpochSettings(
             settings.epochs, settings.batch, settings.learning_rate, settings.patience, settings.weight_decay
         ),
         rng,
-        held_out_loss=lambda: float(loss_of(held_out, everybody, masks)),
+        held_out_loss=lambda: loss_of(held_out, everybody, masks)[0],
         progress=progress,
     )
     return MaskedDiffusion(schema, network.frozen(), settings.steps)

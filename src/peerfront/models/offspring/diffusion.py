@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from peerfront.foundation.covariates import Codes, Schema, uniform_codes
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.messages import Progress, note, silent
-from peerfront.foundation.networks import EpochSettings, FrozenNetwork, frozen, perceptron, thawed, train_epochs
+from peerfront.foundation.networks import EpochSettings, FrozenNetwork, train_epochs
 from peerfront.foundation.randomness import Luck, named_generator, named_key
 from peerfront.foundation.settings import (
     Rule,
@@ -34,6 +34,7 @@ from peerfront.foundation.settings import (
     whole_number,
 )
 from peerfront.foundation.stored import Stored
+from peerfront.foundation.torch_networks import frozen, perceptron, thawed
 from peerfront.models.offspring.pairs import Pairs
 
 Clip = tuple[float, float] | None
@@ -305,7 +306,7 @@ def fit_diffusion(
     rng = named_generator("diffusion", settings.seed)
     generator = torch.Generator().manual_seed(named_key("diffusion noise", settings.seed) % 2**63)
 
-    def loss(part: Tensor) -> Tensor:
+    def loss(part: NDArray[np.int64]) -> Tensor:
         steps = rng.integers(0, settings.steps, len(part))
         noise = torch.randn((len(part), schema.columns), generator=generator)
         noised = add_noise(schedule, children[part], noise, steps)
@@ -316,8 +317,15 @@ def fit_diffusion(
         counted = known[part]
         return ((predicted - noise) ** 2 * counted).sum() / counted.sum().clamp(min=1)
 
+    parameters = list(network.parameters())
+
+    def slopes(part: NDArray[np.int64]) -> list[NDArray[np.float32]]:
+        return [slope.numpy() for slope in torch.autograd.grad(loss(part), parameters)]
+
     passes = EpochSettings(settings.epochs, settings.batch, settings.learning_rate, cosine=settings.decay)
-    train_epochs(network, loss, len(pairs), passes, rng, progress=progress)
+    arrays = [parameter.detach().numpy() for parameter in parameters]  # the network's own memory
+    train_epochs(arrays, slopes, len(pairs), passes, rng, progress=progress)
+    network.eval()
     clip = (-1.0 if settings.signs else 0.0, 1.0) if settings.clip else None
     never_known = tuple(int(f) for f in np.flatnonzero(~pairs.known_fields))
     return DiffusionOffspring(schema, network, schedule, clip, settings.fast_steps, never_known)

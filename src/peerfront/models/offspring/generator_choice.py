@@ -1,6 +1,6 @@
 """Generators by name, and `auto`: the one that predicts held-out recruits best, with the table of rivals.
 
-Only the inheritance table is loaded with this module; networks, and torch with them, when one is fitted.
+Only the inheritance table is loaded with this module; networks when one is fitted, and torch for diffusion alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import SettingError, check_extra
 from peerfront.foundation.messages import Message, Progress, in_english, note, part_of, silent
 from peerfront.foundation.settings import one_of, seed_number, share
 from peerfront.models.offspring.inheritance_tables import fit_inheritance, fit_private_inheritance
@@ -64,6 +64,7 @@ def fit_generator(
         if kind == "softmax":
             return fit_softmax(pairs, SoftmaxSettings(seed=seed), progress)
         return fit_masked(pairs, MaskedSettings(seed=seed), progress, tables=tables)
+    check_extra("torch", note("extras.diffusion"), "research")
     from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 
     usual = DiffusionSettings() if kind == "diffusion" else DiffusionSettings.paper()

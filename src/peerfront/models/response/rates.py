@@ -1,6 +1,6 @@
 """Rate networks: an ensemble of small networks in NumPy, whose average is a person's rate (Section 3.1).
 
-Also what a fit tried (`Candidate`) and learned (`Fit`).
+Also what a fit tried (`Candidate`) and learned (`Fit`), and when one model is clearly better than another.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,10 @@ from peerfront.foundation.stored import Stored
 
 Array = NDArray[np.float64]
 LINKS = ("softplus", "scaled softplus", "exp")
+MATERIAL = 2.0
+"""Units of log-likelihood that a more complex model must gain, however sure the gain is."""
+SURE = 1.0
+"""Standard errors that a more complex shape or family must gain."""
 SMALLEST_RATE = 1e-9  # no mean capacity is exactly zero
 FAMILY_NAMES = {
     "poisson": note("family_name.poisson"),
@@ -166,3 +170,13 @@ def folds_of(rows: int, members: int, rng: np.random.Generator) -> NDArray[np.in
     """The member that does not see each row, [rows]; -1 where nothing is held out."""
     folds: NDArray[np.int64] = rng.permutation(rows) % members if members > 1 else np.full(rows, -1)
     return folds
+
+
+def clearly(gains: Array, errors: float) -> bool:
+    """Whether the sum of paired gains is worth a more complex model."""
+    return bool(gains.sum() > max(MATERIAL, errors * total_error(gains)))
+
+
+def total_error(differences: Array) -> float:
+    """Standard error of the sum of paired differences."""
+    return float(differences.std(ddof=1) * np.sqrt(len(differences))) if len(differences) > 1 else 0.0

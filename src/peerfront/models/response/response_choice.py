@@ -19,7 +19,7 @@ from peerfront.foundation.messages import Measured, Message, Progress, note
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.response_families import STORIES, largest_rate
 from peerfront.models.response.learned_response import LearnedResponse
-from peerfront.models.response.rates import FAMILY_NAMES, Fit, RateShape, model_label
+from peerfront.models.response.rates import FAMILY_NAMES, SURE, Fit, RateShape, clearly, model_label, total_error
 from peerfront.models.response.response_training import Rows, Trainer, train_linear, train_network
 from peerfront.problem import History
 
@@ -27,13 +27,9 @@ if TYPE_CHECKING:
     from peerfront.models.response.response_fit import ResponseSettings
 
 Array = NDArray[np.float64]
-MATERIAL = 2.0
-"""Units of log-likelihood that a more complex model must gain, however sure the gain is."""
 REACH = 10
 """Coupons up to which rates are believed where people had fewer: with three each, many used all, and rates that say so
 are no extrapolation."""
-SURE = 1.0
-"""Standard errors that a more complex shape or family must gain."""
 SURE_OF_FIELDS = 1.5
 """Standard errors that what is known about people must gain over "everybody alike".
 
@@ -243,13 +239,3 @@ def simplest_good(fits: Sequence[Fit]) -> Fit:
         if not clearly(best.candidate.held_out - fit.candidate.held_out, SURE):
             return fit
     raise AssertionError("the best is not below itself")
-
-
-def clearly(gains: Array, errors: float) -> bool:
-    """Whether the sum of paired gains is worth a more complex model."""
-    return bool(gains.sum() > max(MATERIAL, errors * total_error(gains)))
-
-
-def total_error(differences: Array) -> float:
-    """Standard error of the sum of paired differences."""
-    return float(differences.std(ddof=1) * np.sqrt(len(differences))) if len(differences) > 1 else 0.0

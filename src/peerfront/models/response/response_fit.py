@@ -12,7 +12,7 @@ trains four of five members, and the held-out likelihood comes for free. Shape, 
 from dataclasses import dataclass
 from typing import Any
 
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import SettingError, check_extra
 from peerfront.foundation.messages import Progress, note, silent
 from peerfront.foundation.response_families import RESPONSE_FAMILIES, STORIES
 from peerfront.foundation.settings import (
@@ -101,6 +101,7 @@ def fit_response(
     history: History, settings: ResponseSettings | None = None, progress: Progress = silent
 ) -> LearnedResponse:
     """Fit a response model; where there is a choice, make it by held-out likelihood and say why."""
+    check_extra("torch", note("extras.learned_response"), "research")
     from peerfront.models.response.response_choice import Search
 
     return Search(history, settings or ResponseSettings(), progress).learned()

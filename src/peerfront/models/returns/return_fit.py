@@ -22,10 +22,10 @@ that fit worse than lognormal to everybody are not tried on holders left out, wh
 known is drawn from the posterior by importance sampling, adapted in rounds from its mode.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
@@ -36,9 +36,9 @@ from peerfront.foundation.messages import Measured, Message, note
 from peerfront.foundation.randomness import named_generator
 from peerfront.foundation.settings import among, check_fields, one_or_more, positive, seed_number
 from peerfront.foundation.time_families import TIME_FAMILIES
-from peerfront.models.response.response_choice import SURE, clearly, total_error
+from peerfront.models.response.rates import SURE, clearly, total_error
 from peerfront.models.returns.coupons_seen import CouponsSeen
-from peerfront.models.returns.return_likelihood import Cells, cell_log_likelihoods, unpacked
+from peerfront.models.returns.return_likelihood import LIMITS, Cells, cell_log_likelihoods, unpacked
 from peerfront.models.returns.return_times import ReturnTimes
 
 Array = NDArray[np.float64]
@@ -54,7 +54,6 @@ _NEAR = 2.0  # units of log-likelihood by which a family may fit worse and still
 _SITE_SPREAD_PRIOR = 0.5  # half-normal scale of the variation between sites
 _ALMOST_FLAT = 0.1  # recruits' worth of prior on the log share: proper, if nobody has come yet
 _DISPERSIONS = 0.5, 10.0
-_COUNTS = "binomial"
 _ROUNDS, _PROPOSALS, _DEGREES = 6, 500, 5.0
 _DIFFERENCE = 1e-4
 
@@ -114,26 +113,28 @@ class Posterior:
         self.seen, self.settings, self.cells = seen, settings, Cells.of(seen)
         self.everybody = np.ones(len(seen), dtype=bool)
 
-    def log_prior(self, points: torch.Tensor) -> torch.Tensor:
-        """Log density of the prior at each point, up to a constant, [points]."""
+    def log_prior(self, points: Array) -> tuple[Array, Array]:
+        """Log density of the prior at each point, up to a constant, [points], and its slopes, [points, parameters]."""
         settings, sites = self.settings, self.cells.sites
-        log_median, log_spread, shifts, _, _ = unpacked(points, sites)
-        log_rate, log_size, by_number = points[:, 2 + sites], points[:, 3 + sites], points[:, 4 + sites :]
-        return (
-            -0.5 * ((log_median[:, 0] - np.log(settings.prior_median)) / settings.prior_variation) ** 2
-            - 0.5 * ((log_spread[:, 0] - np.log(settings.prior_spread)) / settings.prior_spread_variation) ** 2
-            - 0.5 * (shifts**2).sum(dim=1)
-            - 0.5 * (by_number**2).sum(dim=1)
-            + _ALMOST_FLAT * log_rate
-            - torch.exp(log_rate)
-            - 0.5 * log_size**2  # of no consequence: binomial counts have no size
-        )
+        log_median, log_spread, _, _ = unpacked(points, sites)
+        middle = np.log([settings.prior_median, settings.prior_spread])
+        variation = np.array([settings.prior_variation, settings.prior_spread_variation])
+        away = (np.concatenate([log_median, log_spread], axis=1) - middle) / variation
+        # The log size is of no consequence: binomial counts have no size.
+        log_rate, standard = points[:, 2 + sites], np.delete(points, (0, 1, 2 + sites), axis=1)
+        heights = -0.5 * ((away**2).sum(axis=1) + (standard**2).sum(axis=1))
+        slopes = -points
+        inside = (points[:, :2] >= LIMITS[:, 0]) & (points[:, :2] <= LIMITS[:, 1])
+        slopes[:, :2] = np.where(inside, -away / variation, 0.0)
+        slopes[:, 2 + sites] = _ALMOST_FLAT - np.exp(log_rate)
+        return heights + _ALMOST_FLAT * log_rate - np.exp(log_rate), slopes
 
-    def log_density(self, points: torch.Tensor, mode: Mode, weights: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
-        """Log density of the posterior of weighted cells, up to a constant, [points]."""
-        counts, days = cell_log_likelihoods(self.cells, mode.family, _COUNTS, points, mode.site_spread)
-        likelihood = (counts * weights[0]).sum(dim=1) / mode.dispersion + (days * weights[1]).sum(dim=1)
-        return likelihood + self.log_prior(points)
+    def log_density(self, points: Array, mode: Mode, weights: tuple[Array, Array]) -> tuple[Array, Callable[[], Array]]:
+        """Log density of the posterior of weighted cells, up to a constant, [points], and its slopes, if asked."""
+        counts, days, slopes = cell_log_likelihoods(self.cells, mode.family, points, mode.site_spread)
+        prior, prior_slopes = self.log_prior(points)
+        likelihood = (counts * weights[0]).sum(axis=1) / mode.dispersion + (days * weights[1]).sum(axis=1)
+        return likelihood + prior, lambda: slopes(weights[0] / mode.dispersion, weights[1]) + prior_slopes
 
     def mode(
         self,
@@ -148,10 +149,8 @@ class Posterior:
         weights = self.cells.weights(holders)
 
         def loss(point: Array) -> tuple[float, Array]:
-            at = torch.as_tensor(point[None]).requires_grad_()
-            value = -self.log_density(at, asked, weights).sum()
-            (slope,) = torch.autograd.grad(value, at)
-            return float(value.detach()), slope[0].numpy()
+            height, slopes = self.log_density(point[None], asked, weights)
+            return -float(height[0]), -slopes()[0]
 
         optimum = minimize(
             loss, asked.point, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-9, "gtol": 1e-3}
@@ -184,9 +183,8 @@ class Posterior:
         points = np.repeat(mode.point[None], 2 * size, axis=0)
         points[np.arange(size), np.arange(size)] += _DIFFERENCE
         points[size + np.arange(size), np.arange(size)] -= _DIFFERENCE
-        at = torch.as_tensor(points).requires_grad_()
-        (slopes,) = torch.autograd.grad(self.log_density(at, mode, weights).sum(), at)
-        curve = -(slopes[:size] - slopes[size:]).numpy() / (2 * _DIFFERENCE)
+        slopes = self.log_density(points, mode, weights)[1]()
+        curve = -(slopes[:size] - slopes[size:]) / (2 * _DIFFERENCE)
         values, vectors = np.linalg.eigh((curve + curve.T) / 2)
         matrix: Array = (vectors * np.maximum(values, 1e-2)) @ vectors.T
         return matrix
@@ -212,8 +210,7 @@ class Posterior:
             proposals.append((centre, root))
             stretch = np.sqrt(_DEGREES / rng.chisquare(_DEGREES, (_PROPOSALS, 1)))
             added = centre + (rng.standard_normal((_PROPOSALS, size)) * stretch) @ root.T
-            with torch.no_grad():
-                densities = self.log_density(torch.as_tensor(added), mode, weights).numpy()
+            densities, _ = self.log_density(added, mode, weights)
             points = np.concatenate([points, added])
             heights = np.concatenate([heights, np.where(np.isfinite(densities), densities, -np.inf)])
             logs = heights - logsumexp([_log_t(points, *proposal) for proposal in proposals], axis=0)
@@ -229,22 +226,17 @@ class Posterior:
 
     def by_holder(self, mode: Mode) -> Array:
         """Log-likelihood of each holder at the mode, [holders]."""
-        with torch.no_grad():
-            at = torch.as_tensor(mode.point[None])
-            counts, days = cell_log_likelihoods(self.cells, mode.family, _COUNTS, at, mode.site_spread)
-        return self.cells.by_holder(counts[0].numpy() / mode.dispersion, days[0].numpy())
+        counts, days, _ = cell_log_likelihoods(self.cells, mode.family, mode.point[None], mode.site_spread)
+        return self.cells.by_holder(counts[0] / mode.dispersion, days[0])
 
     def shares(self, points: Array) -> Array:
         """Shares of coupons that are used in the end, [points, numbers]."""
-        log_rates = unpacked(torch.as_tensor(points), self.cells.sites)[3].numpy()
-        shares: Array = -np.expm1(-np.exp(log_rates))
+        shares: Array = -np.expm1(-np.exp(unpacked(points, self.cells.sites)[3]))
         return shares
 
     def times(self, points: Array, mode: Mode) -> ReturnTimes:
         """Return times with these draws, at their mean."""
-        log_median, log_spread, shifts, _, _ = (
-            part.numpy() for part in unpacked(torch.as_tensor(points), self.cells.sites)
-        )
+        log_median, log_spread, shifts, _ = unpacked(points, self.cells.sites)
         draws = np.concatenate([log_median, log_spread, mode.site_spread * shifts], axis=1)
         middle = draws.mean(axis=0)
         median, spread = (float(np.exp(value)) for value in middle[:2])
@@ -289,7 +281,7 @@ def fit_return_times(seen: CouponsSeen, settings: ReturnSettings | None = None) 
     """Fit return times and the mean use of coupons to what a study shows today."""
     if not len(seen):
         raise SettingError("return_times.nobody")
-    with one_thread(training=True):
+    with one_thread():
         return _fitted(Posterior(seen, settings or ReturnSettings()))
 
 

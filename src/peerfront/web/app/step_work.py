@@ -216,14 +216,15 @@ def estimate(choices: Choices, progress: Progress) -> Result:
     from peerfront.words.estimates import common_lines, outcome_results
 
     place, file, outcomes = Path(commands.ESTIMATES), Path(choices["file"]), choices["outcome"]
-    names = result_files.estimate_files(len(outcomes))
+    groups = bool(choices.get("by"))
+    names = result_files.estimate_files(len(outcomes), groups=groups)
     with _outputs({place: names}, file, SCHEMA):
         study = read_study(file, read_schema(SCHEMA).reading)
         estimates = estimates_of(
             study, outcomes, decisions=Path(choices["decisions"]) if choices.get("decisions") else (),
             **_given(choices, ("population", "by", "interval", "bootstraps")),
         )  # fmt: skip
-        result_files.write_estimates(place, estimates)
+        result_files.write_estimates(place, estimates, groups=groups)
     return {"outcomes": outcome_results(estimates), "lines": common_lines(estimates)}
 
 

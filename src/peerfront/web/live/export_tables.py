@@ -2,12 +2,11 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-import pandas as pd
 from django.utils.crypto import salted_hmac
 
 from peerfront.data.columns.column_findings import is_sensitive
@@ -18,7 +17,6 @@ from peerfront.data.read.read_settings import COUPONS, MOST_DAYS_VALID, PLAIN, R
 from peerfront.data.study import Study
 from peerfront.data.study_schema import FieldRule, StudySchema
 from peerfront.foundation.messages import Message, note
-from peerfront.study.decision_log import COLUMNS as LOG_COLUMNS
 from peerfront.web.live.records import models
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.events import DecidedBy
@@ -57,10 +55,16 @@ ALIAS = "alias-"
 """How an alias begins; no code has a hyphen there."""
 
 
-def code_alias(text: str) -> str:
+def aliases() -> Callable[[str], str]:
     """What stands for a coupon's code in an export: the same each time, and of no use to whoever comes with it."""
-    digest = salted_hmac("peerfront.export", text, algorithm="sha256").digest()
-    return f"{ALIAS}{base64.b32encode(digest[:10]).decode()}" if text else ""
+    keyed = salted_hmac("peerfront.export", "", algorithm="sha256")
+
+    def alias(text: str) -> str:
+        digest = keyed.copy()
+        digest.update(text.encode())
+        return f"{ALIAS}{base64.b32encode(digest.digest()[:10]).decode()}" if text else ""
+
+    return alias
 
 
 def one_line(text: str) -> str:
@@ -154,19 +158,22 @@ DETAILS = ("round", "date", "person", "planned", "decided", "handed_out", "decid
 COUPON_COLUMNS = ("coupon", "holder", "site", "issued", "first_day", "last_day", "void", "used_by", "used", "imported")
 
 
-def decision_tables(ids: Mapping[str, str], settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Decisions about some people: in the form of the decision log, and with what was planned, decided and handed out.
+def decision_rows(ids: Mapping[str, str], settings: Settings, columns: Sequence[str]) -> Iterator[list[str]]:
+    """Decisions about some people, by the columns of the decision log or by `DETAILS`.
 
     Typed reasons are left out. The stratum of all who withdrew is the same word, because a stratum reveals answers.
     """
     day = days_of(settings)
     gone = set(models.Person.objects.exclude(withdrawn_at=None).values_list("person", flat=True))
-    rows = []
-    for each in models.Decision.objects.order_by("round", "person").iterator(chunk_size=2_000):
+    strata, randomise = "+".join(settings.plan_strata), f"{settings.plan_randomise:g}"
+    fields = ("round", "at", "person_id", "planned", "decided", "coupons", "decided_by", "model", "seed", "stratum",
+              "probability", "reason")  # fmt: skip
+    decisions = models.Decision.objects.order_by("round", "person").values_list(*fields, named=True)
+    for each in decisions.iterator(chunk_size=2_000):
         if each.person_id not in ids:
             continue
         withdrew, typed = each.person_id in gone, each.decided_by == DecidedBy.OVERRIDE
-        reason = "" if withdrew else one_line(str(reason_from_text(each.reason)))
+        reason = "" if withdrew or "reason" not in columns else one_line(str(reason_from_text(each.reason)))
         row = {
             "study": settings.name,
             "round": each.round,
@@ -180,55 +187,42 @@ def decision_tables(ids: Mapping[str, str], settings: Settings) -> tuple[pd.Data
             "model": each.model,
             "seed": each.seed,
             "stratum": WITHDRAWN if each.stratum and withdrew else one_line(each.stratum),
-            "strata": "+".join(settings.plan_strata),
-            "randomise": f"{settings.plan_randomise:g}",
+            "strata": strata,
+            "randomise": randomise,
             "probability": "" if each.probability is None else f"{each.probability:.6g}",
             "reason": "decided by the coordinator; see the audit" if typed else reason,
         }
-        rows.append({name: str(value) for name, value in row.items()})
-    return _frame(rows, LOG_COLUMNS), _frame(rows, DETAILS)
+        yield [str(row[name]) for name in columns]
 
 
-def coupon_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
-    """Every coupon that some people handed on or came with; codes of seeds have no holder."""
+def coupon_rows(ids: Mapping[str, str], settings: Settings, alias: Callable[[str], str]) -> Iterator[list[str]]:
+    """Every coupon that some people handed on or came with, by `COUPON_COLUMNS`; codes of seeds have no holder."""
     day = days_of(settings)
-    used = {
-        code: (ids.get(person, ""), day(at))
-        for code, person, at in models.Redemption.objects.values_list("coupon_id", "person_id", "at").iterator()
-    }
-    rows = []
-    columns = ("code", "holder_id", "site_id", "issued_at", "first_day", "last_day", "voided_at", "imported")
-    coupons = models.Coupon.objects.order_by("issued_at", "code").values_list(*columns, named=True)
-    for each in coupons.iterator(chunk_size=2_000):
-        used_by, used_on = used.get(each.code, ("", ""))
-        rows.append(
-            {
-                "coupon": code_text(each.code),
-                "holder": ids.get(each.holder_id or "", ""),
-                "site": each.site_id,
-                "issued": day(each.issued_at),
-                "first_day": each.first_day.isoformat(),
-                "last_day": each.last_day.isoformat(),
-                "void": "" if each.voided_at is None else day(each.voided_at),
-                "used_by": used_by,
-                "used": used_on,
-                "imported": mark(each.imported),
-            }
-        )
-    return _frame(rows, COUPON_COLUMNS)
+    columns = ("code", "holder_id", "site_id", "issued_at", "first_day", "last_day", "voided_at", "imported",
+               "redemption__person_id", "redemption__at")  # fmt: skip
+    coupons = models.Coupon.objects.order_by("issued_at", "code").values_list(*columns)
+    for code, holder, site, issued, first_day, last_day, void, imported, used_by, used in coupons.iterator(2_000):
+        yield [
+            alias(code_text(code)),
+            ids.get(holder or "", ""),
+            site,
+            day(issued),
+            first_day.isoformat(),
+            last_day.isoformat(),
+            "" if void is None else day(void),
+            ids.get(used_by or "", ""),
+            "" if used is None else day(used),
+            mark(imported),
+        ]
 
 
-def withdrawn_table(ids: Mapping[str, str], settings: Settings) -> pd.DataFrame:
+WITHDRAWN_COLUMNS = ("id", "withdrawn")
+
+
+def withdrawn_rows(ids: Mapping[str, str], settings: Settings) -> Iterator[list[str]]:
     """The people who withdrew, and when."""
     day = days_of(settings)
     gone = models.Person.objects.exclude(withdrawn_at=None).order_by("withdrawn_at", "person")
-    rows = [
-        {"id": ids[each.person], "withdrawn": day(each.withdrawn_at)}
-        for each in gone
-        if each.person in ids and each.withdrawn_at
-    ]
-    return _frame(rows, ("id", "withdrawn"))
-
-
-def _frame(rows: list[dict[str, str]], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns), dtype=object)
+    for person, at in gone.values_list("person", "withdrawn_at").iterator(2_000):
+        if person in ids and at:
+            yield [ids[person], day(at)]

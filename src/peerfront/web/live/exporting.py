@@ -23,48 +23,58 @@ What is decided here, and why:
    names; they are written in groups (K7M-4RT9-XC0), so that a spreadsheet does not take them for numbers.
 7. Texts that a spreadsheet would run as formulas are marked as text (`foundation.spreadsheets`).
 
-No lock is held: people are read first, in one query, and coupons afterwards, so every person's coupon is there.
+No lock is held: all is read as of one moment. Of people a table is held, because whether the files can be read shows
+only in all of it; the other files, of coupons above all, are written row by row.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pandas as pd
-from django.db.models import Q
+from django.db.models import Count, Max, Q, QuerySet
 
 from peerfront.data.read.fixed_layouts import NETWORK_SIZE, OWN_COUPON, coupon_names
 from peerfront.data.read.listing import guess_columns
-from peerfront.data.reading import study_from_table
+from peerfront.data.reading import study_from_text
 from peerfront.data.schema_file import schema_text
 from peerfront.data.study import Study
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.files import make_folder, write_csv, write_text
 from peerfront.foundation.messages import note
-from peerfront.foundation.spreadsheets import csv_text
+from peerfront.foundation.spreadsheets import csv_text, write_rows
+from peerfront.study.decision_log import COLUMNS as LOG_COLUMNS
 from peerfront.web.live.export_tables import (
+    COUPON_COLUMNS,
+    DETAILS,
     RECRUITER_ID,
     SITE,
-    code_alias,
+    WITHDRAWN_COLUMNS,
+    aliases,
     code_text,
-    coupon_table,
+    coupon_rows,
     days_of,
-    decision_tables,
+    decision_rows,
     export_schema,
     mark,
     one_line,
     reading_of,
-    withdrawn_table,
+    withdrawn_rows,
     written_ids,
 )
 from peerfront.web.live.records import models
-from peerfront.web.live.records.database import DatabaseRecords, waiting
+from peerfront.web.live.records.database import DatabaseRecords, one_moment, waiting
 from peerfront.web.live.rules.study_settings import Settings
 
 FIXED = ("id", RECRUITER_ID, "seed", OWN_COUPON, NETWORK_SIZE, SITE, "interview.date", "issued.date", "expiry.date",
          "waiting")  # fmt: skip
 """Columns that every study has, beside its coupons and answers."""
+
+
+_PEOPLE_AT_ONCE = 500
 
 
 class StudyFiles:
@@ -81,25 +91,28 @@ class StudyFiles:
         return tuple(vars(self).values())
 
 
+@one_moment()
 def write_study(folder: Path, *, real_codes: bool = False) -> StudyFiles:
     """Write the study into a folder, replacing files of the same names. Only their owner can read them."""
     files, settings = StudyFiles(folder), study_settings()
     table, people = study_table()
-    coupons = coupon_table(people, settings)
-    if not real_codes:
-        coupons["coupon"] = coupons["coupon"].map(code_alias)
-        for name in table.columns.intersection([OWN_COUPON, *coupon_names(table.shape[1])]):
-            table[name] = table[name].map(code_alias)
-    study = live_study(table)
+    alias = str if real_codes else aliases()
+    for name in table.columns.intersection([OWN_COUPON, *coupon_names(table.shape[1])]):
+        table[name] = table[name].map(alias)
+    text, columns = _text_of(table)
+    del table
+    schema, reasons = export_schema(_study_in(text, columns), settings, answer_columns(settings, ()))
     make_folder(folder)
-    write_csv(files.study, csv_text(table), private=True)
-    schema, reasons = export_schema(study, settings, answer_columns(settings, ()))
+    write_csv(files.study, text, private=True)
+    del text
     write_text(files.schema, schema_text(schema, reasons, files.study.name), private=True)
-    decisions, details = decision_tables(people, settings)
-    write_csv(files.decisions, csv_text(decisions), private=True)
-    write_csv(files.decision_details, csv_text(details), private=True)
-    write_csv(files.coupons, csv_text(coupons), private=True)
-    write_csv(files.withdrawn, csv_text(withdrawn_table(people, settings)), private=True)
+    for path, columns, rows in (
+        (files.decisions, LOG_COLUMNS, partial(decision_rows, people, settings, LOG_COLUMNS)),
+        (files.decision_details, DETAILS, partial(decision_rows, people, settings, DETAILS)),
+        (files.coupons, COUPON_COLUMNS, partial(coupon_rows, people, settings, alias)),
+        (files.withdrawn, WITHDRAWN_COLUMNS, partial(withdrawn_rows, people, settings)),
+    ):
+        write_rows(path, columns, rows, private=True)
     codes = note("live_export.real_codes" if real_codes else "live_export.aliases")
     today = days_of(settings)(datetime.now(ZoneInfo(settings.timezone)))
     readme = note("live_export.readme", name=settings.name, day=today, codes=codes)
@@ -109,11 +122,19 @@ def write_study(folder: Path, *, real_codes: bool = False) -> StudyFiles:
 
 def live_study(table: pd.DataFrame | None = None) -> Study:
     """The study as `read_study` would read its files; with the `table` of `study_table` if there is one already."""
-    settings = study_settings()
     table = study_table()[0] if table is None else table
+    return _study_in(*_text_of(table))
+
+
+def _text_of(table: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
+    """What study.csv holds, and its columns."""
     if table.empty:
         raise DataFileError("live_export.nobody")
-    return study_from_table(table, reading_of(settings, tuple(table.columns)), "study.csv")
+    return csv_text(table), tuple(table.columns)
+
+
+def _study_in(text: str, columns: tuple[str, ...]) -> Study:
+    return study_from_text(text, reading_of(study_settings(), columns), "study.csv")
 
 
 def study_settings() -> Settings:
@@ -137,51 +158,72 @@ def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
     return columns
 
 
+@one_moment()
 def study_table(at: datetime | None = None) -> tuple[pd.DataFrame, Mapping[str, str]]:
     """One row for each person in the order in which they came, as texts ("" if unknown); and their exported ids.
 
     At a time in the past: without people and coupons that came later; the answers are those of today.
     """
     settings = study_settings()
-    day = days_of(settings)
-    columns = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
     everybody, coupons = models.Person.objects.all(), models.Coupon.objects.exclude(holder=None)
+    not_void = Q(voided_at=None)
     if at is not None:
-        everybody, coupons = everybody.filter(enrolled_at__lte=at), coupons.filter(issued_at__lte=at)
-    people = list(everybody.order_by("enrolled_at", "person").values_list(*columns, named=True))
-    held: dict[str, list[tuple[str, datetime, date]]] = {person.person: [] for person in people}
-    not_void = Q(voided_at=None) if at is None else Q(voided_at=None) | Q(voided_at__gt=at)
-    coupons = coupons.filter(not_void).order_by("issued_at", "code")
-    handed_out = coupons.values_list("holder_id", "code", "issued_at", "last_day")
-    for holder, code, issued_at, last_day in handed_out.iterator(chunk_size=2_000):
-        if holder in held:  # otherwise the person came after people were read
+        everybody = everybody.filter(enrolled_at__lte=at)
+        coupons = coupons.filter(issued_at__lte=at, holder__enrolled_at__lte=at)
+        not_void |= Q(voided_at__gt=at)
+    people, coupons = everybody.order_by("enrolled_at", "person"), coupons.filter(not_void)
+    ids = written_ids(people.values_list("person", flat=True))
+    most = coupons.order_by().values("holder").annotate(number=Count("code")).aggregate(most=Max("number"))["most"]
+    others: set[str] = set()
+    for answers in people.filter(withdrawn_at=None).values_list("answers", flat=True).iterator(2_000):
+        others.update(name for name, _ in answers or ())
+    names = answer_columns(settings, others)
+    slots = coupon_names(most or 1)
+    columns = [*FIXED[:4], *slots, *FIXED[4:], *names.values()]
+    cells: dict[str, list[str]] = {name: [] for name in columns}
+    for row in _people_rows(settings, people, coupons, ids, slots, names):
+        for name, column in cells.items():
+            column.append(row.get(name, ""))
+    return pd.DataFrame(cells, columns=columns, dtype=object), ids
+
+
+def _people_rows(
+    settings: Settings,
+    people: QuerySet[models.Person],
+    coupons: QuerySet[models.Coupon],
+    ids: Mapping[str, str],
+    slots: Sequence[str],
+    names: Mapping[str, str],
+) -> Iterator[dict[str, str]]:
+    """The cells of each person that are not empty; coupons are read for some hundred people at a time."""
+    day, waits = days_of(settings), waiting_people()
+    fields = ("person", "recruiter_id", "code", "site_id", "enrolled_at", "network_size", "answers", "withdrawn_at")
+    everybody = people.values_list(*fields, named=True).iterator(2_000)
+    while some := list(islice(everybody, _PEOPLE_AT_ONCE)):
+        held: dict[str, list[tuple[str, datetime, date]]] = {each.person: [] for each in some}
+        handed_out = coupons.filter(holder__in=list(held)).order_by("issued_at", "code")
+        for holder, code, issued_at, last_day in handed_out.values_list("holder_id", "code", "issued_at", "last_day"):
             held[str(holder)].append((code_text(code), issued_at, last_day))
-    ids = written_ids(held)
-    waits = waiting_people()
-    answers = {each.person: _answers(each.answers, each.withdrawn_at) for each in people}
-    names = answer_columns(settings, {name for own in answers.values() for name in own})
-    slots = coupon_names(max(1, *(len(own) for own in held.values())) if held else 1)
-    rows = []
-    for each in people:
-        own = held[each.person]
-        seed = each.recruiter_id is None
-        size = each.network_size if each.withdrawn_at is None else None
-        row = {
-            "id": ids[each.person],
-            RECRUITER_ID: "" if seed else ids[each.recruiter_id],
-            "seed": mark(seed),
-            OWN_COUPON: "" if seed else code_text(each.code),
-            **{slot: code for slot, (code, _, _) in zip(slots, own, strict=False)},
-            NETWORK_SIZE: "" if size is None else str(size),
-            SITE: each.site_id,
-            "interview.date": day(each.enrolled_at),
-            "issued.date": day(own[0][1]) if own else "",
-            "expiry.date": max(last for _, _, last in own).isoformat() if own else "",
-            "waiting": mark(each.person in waits),
-        }
-        rows.append(row | {names[name]: text for name, text in answers[each.person].items()})
-    ordered = [*FIXED[:4], *slots, *FIXED[4:], *names.values()]
-    return pd.DataFrame(rows, columns=ordered, dtype=object).fillna(""), ids
+        for each in some:
+            if each.person not in ids:
+                continue  # came after the ids were read
+            own, seed = held[each.person], each.recruiter_id is None
+            size = each.network_size if each.withdrawn_at is None else None
+            row = {
+                "id": ids[each.person],
+                RECRUITER_ID: "" if seed else ids[each.recruiter_id],
+                "seed": mark(seed),
+                OWN_COUPON: "" if seed else code_text(each.code),
+                **{slot: code for slot, (code, _, _) in zip(slots, own, strict=False)},
+                NETWORK_SIZE: "" if size is None else str(size),
+                SITE: each.site_id,
+                "interview.date": day(each.enrolled_at),
+                "issued.date": day(own[0][1]) if own else "",
+                "expiry.date": max(last for _, _, last in own).isoformat() if own else "",
+                "waiting": mark(each.person in waits),
+            }
+            answers = _answers(each.answers, each.withdrawn_at).items()
+            yield row | {names[name]: text for name, text in answers if name in names}
 
 
 def waiting_people() -> set[str]:

@@ -21,13 +21,13 @@ def main() -> None:
 
     set_up_django()
     from django.db import connection, connections
-    from live_client import LiveStudy
+    from live_client import LiveStudy, write_contact
 
     from peerfront import __version__
     from peerfront.web.live.operations.backups import back_up_here
     from peerfront.web.live.operations.demo import make_demo
     from peerfront.web.live.operations.staff import ask_here
-    from peerfront.web.live.records import contacts, models
+    from peerfront.web.live.records import models
     from peerfront.web.live.rules.actions import Role
     from peerfront.web.live.rules.events import PaymentKind
     from peerfront.web.live.rules.requests import EraseAnswers, Pay, ScanCoupon
@@ -41,7 +41,7 @@ def main() -> None:
     study.issue("ana")
     study.do(Pay(study.state.person("ana").code, PaymentKind.INTERVIEW))
     study.ask(ScanCoupon("not a code"))
-    contacts.write_contact("ana", {"name": "Somebody"})
+    write_contact("ana", {"name": "Somebody"})
     study.user(Role.MANAGER)
     study.user(Role.INTERVIEWER, "south")
     with tempfile.TemporaryDirectory() as folder:

@@ -11,12 +11,11 @@ one key.
 """
 
 import hmac
+import io
 import os
 import struct
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -82,40 +81,73 @@ def is_encrypted(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
+class _Decrypted(io.RawIOBase):
+    """The content of an encrypted back-up: each part is decrypted in memory when it is read, and never on disk."""
+
+    def __init__(self, path: Path, file: IO[bytes], secret: bytes) -> None:
+        self._path, self._file, self._at, self._last_read = path, file, 0, (-1, b"")
+        self._header, check = file.read(_HEADER.size), file.read(_CHECK)
+        _, cost, r, p, _ = _HEADER.unpack(self._header) if len(check) == _CHECK else (b"", 0, 0, 0, b"")
+        if cost > _LARGEST_COST or (r, p) != (8, 1):
+            raise self._damaged()
+        self._cipher, expected = _sealer(self._header, secret)
+        if not hmac.compare_digest(check, expected):
+            raise DataFileError("live_backup.wrong_secret", path=path)
+        sealed = os.fstat(file.fileno()).st_size - _HEADER.size - _CHECK
+        self._chunks = max(1, -(-sealed // (CHUNK + _TAG)))
+        self._size = sealed - self._chunks * _TAG
+        for number in range(self._chunks):  # before anything is used
+            self._chunk(number)
+
+    def _damaged(self) -> DataFileError:
+        return DataFileError("live_backup.damaged", path=self._path)
+
+    def _chunk(self, number: int) -> bytes:
+        if self._last_read[0] != number:
+            self._file.seek(_HEADER.size + _CHECK + number * (CHUNK + _TAG))
+            nonce = _nonce(number, last=number == self._chunks - 1)
+            try:
+                chunk = self._cipher.decrypt(nonce, self._file.read(CHUNK + _TAG), self._header)
+            except InvalidTag:
+                raise self._damaged() from None
+            self._last_read = number, chunk
+        return self._last_read[1]
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = max(0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence])
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        number, within = divmod(self._at, CHUNK)
+        part = self._chunk(number)[within : within + len(buffer)] if self._at < self._size else b""
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
 def decrypted(path: Path, secret: bytes | None) -> IO[bytes]:
-    """The content of an encrypted back-up, in a file without a name that is gone when it is closed."""
+    """The content of an encrypted back-up, all of it checked; whoever opens it closes it."""
     if secret is None:
         raise DataFileError("live_backup.encrypted", path=path, remedy=Remedy("key_file", "FILE"))
-    content = tempfile.TemporaryFile(prefix="peerfront-")  # noqa: SIM115  # its reader closes it
+    file = path.open("rb")
     try:
-        with path.open("rb") as file:
-            for chunk in _chunks(path, file, secret):
-                content.write(chunk)
+        return io.BufferedReader(_Decrypted(path, file, secret), CHUNK)
     except BaseException:
-        content.close()
+        file.close()
         raise
-    content.seek(0)
-    return content
-
-
-def _chunks(path: Path, file: IO[bytes], secret: bytes) -> Iterator[bytes]:
-    header, check = file.read(_HEADER.size), file.read(_CHECK)
-    cut = DataFileError("live_backup.damaged", path=path)
-    if len(check) < _CHECK or _HEADER.unpack(header)[1] > _LARGEST_COST or _HEADER.unpack(header)[2:4] != (8, 1):
-        raise cut
-    cipher, expected = _sealer(header, secret)
-    if not hmac.compare_digest(check, expected):
-        raise DataFileError("live_backup.wrong_secret", path=path)
-    number, chunk = 0, file.read(CHUNK + _TAG)
-    while True:
-        after = file.read(CHUNK + _TAG)
-        try:
-            yield cipher.decrypt(_nonce(number, last=not after), chunk, header)
-        except InvalidTag:
-            raise cut from None
-        if not after:
-            return
-        number, chunk = number + 1, after
 
 
 def secret_from(path: Path) -> bytes:

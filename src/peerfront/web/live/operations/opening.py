@@ -77,8 +77,13 @@ def unapplied_migrations() -> list[str]:
 
 
 def migrate() -> None:
-    """Bring the tables up to date; a study of 0.3 then states once who its users are, and which keys it has."""
+    """Bring the tables up to date."""
     call_command("migrate", verbosity=0, interactive=False)
+    _finish_upgrade()
+
+
+def _finish_upgrade() -> None:
+    """A study of 0.3 states once who its users are, and which keys it has; if the upgrade was killed, the next time."""
     from peerfront.web.live.operations.registers import state_if_upgraded  # needs Django to be set up
 
     folder = LiveFolder(Path(os.environ[FOLDER]))
@@ -93,10 +98,11 @@ def _keep_head(folder: LiveFolder) -> None:
 
 
 def check_migrated() -> None:
-    """Refuse a database of another version of peerfront."""
+    """Refuse a database of another version of peerfront, and finish an upgrade that was killed."""
     if missing := unapplied_migrations():
         first = [*missing[:3], *(["..."] if len(missing) > 3 else [])]
         raise SettingError("live_database.older", number=len(missing), changes=first, remedy=Remedy("migrate", True))
+    _finish_upgrade()
 
 
 def _unreachable(problem: DatabaseError) -> DataFileError:

@@ -19,7 +19,8 @@ from peerfront.web.live.folder import Keys, LiveFolder
 from peerfront.web.live.operations.staff import ask_here
 from peerfront.web.live.records import models
 from peerfront.web.live.records.contacts import fingerprint
-from peerfront.web.live.records.database import link_of
+from peerfront.web.live.records.database import link_of, one_at_a_time
+from peerfront.web.live.records.recording import WRITERS
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.events import ActionNoted, Event, RegistersStated, StatedUser, StudyBegun
 from peerfront.web.live.rules.requests import StateRegisters
@@ -45,24 +46,28 @@ class Registers:
         """Name the keys that are not those of this chain."""
         return [name for name, check in keys.checks if self.keys.get(name, check) != check]
 
+    def follow(self, number: int, event: Event) -> None:
+        """Apply the next event."""
+        match event.fact:
+            case StudyBegun() if event.fact.keys:
+                self.bound, self.keys = number, dict(event.fact.keys)
+            case RegistersStated():
+                _state(self, number, event.fact)
+            case ActionNoted(action=Action.MANAGE_USERS):
+                _follow_user(self.users, event.fact)
+            case ActionNoted(action=Action.WRITE_CONTACT):
+                self.contacts[event.fact.subject] = event.fact.fingerprint
+                if ("kept", "nothing") in event.fact.details:
+                    del self.contacts[event.fact.subject]
+            case ActionNoted(action=Action.DELETE_CONTACT):
+                self.contacts.pop(event.fact.subject, None)
+
 
 def registers(events: Iterable[Event]) -> Registers:
     """Follow keys, users and contact details through the chain."""
     found = Registers()
     for number, event in enumerate(events, start=1):
-        match event.fact:
-            case StudyBegun() if event.fact.keys:
-                found.bound, found.keys = number, dict(event.fact.keys)
-            case RegistersStated():
-                _state(found, number, event.fact)
-            case ActionNoted(action=Action.MANAGE_USERS):
-                _follow_user(found.users, event.fact)
-            case ActionNoted(action=Action.WRITE_CONTACT):
-                found.contacts[event.fact.subject] = event.fact.fingerprint
-                if ("kept", "nothing") in event.fact.details:
-                    del found.contacts[event.fact.subject]
-            case ActionNoted(action=Action.DELETE_CONTACT):
-                found.contacts.pop(event.fact.subject, None)
+        found.follow(number, event)
     return found
 
 
@@ -153,7 +158,11 @@ def state_registers() -> None:
 def state_if_upgraded(folder: LiveFolder) -> bool:
     """State the registers of a study of 0.3; never of one whose events or heads were signed before."""
     signed = models.Event.objects.exclude(signature="")
-    is_upgraded = models.Study.objects.exists() and not folder.heads.exists() and not signed.exists()
-    if is_upgraded:
+    if not models.Study.objects.exists() or folder.heads.exists() or signed.exists():
+        return False
+    with transaction.atomic():
+        one_at_a_time(WRITERS)
+        if signed.exists():  # another process has just done it
+            return False
         state_registers()
-    return is_upgraded
+    return True

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import Keys, LiveFolder
 from peerfront.web.live.operations.backup_files import BackupFile
+from peerfront.web.live.operations.encrypted_files import SUFFIX
 from peerfront.web.live.records.recording import last_event
 
 EVERY = 600
@@ -56,14 +57,19 @@ class SignedHeads:
     faults: tuple[Message, ...]
     """Files that were changed, or are not signed with these keys."""
 
-    def differences(self, hashes: Sequence[str]) -> list[Message]:
-        """Say, once for each file, which signed event the chain with these hashes does not have."""
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The events with whose hashes the chain is compared."""
+        return frozenset(head.number for _, head in self.heads)
+
+    def differences(self, hashes: Mapping[int, str], last: int) -> list[Message]:
+        """Say, once for each file, which signed event a chain of this length with these hashes does not have."""
         faults: dict[str, Message] = {}
         for file, head in sorted(self.heads, key=lambda each: each[1].number):
             values = {"number": head.number, "at": head.at, "file": file}
-            if head.number > len(hashes):
-                faults.setdefault(file, note("live_records.head_missing", **values, last=len(hashes)))
-            elif head.number and hashes[head.number - 1] != head.hash:
+            if head.number > last:
+                faults.setdefault(file, note("live_records.head_missing", **values, last=last))
+            elif head.number and hashes[head.number] != head.hash:
                 faults.setdefault(file, note("live_records.head_differs", **values))
         return list(faults.values())
 
@@ -80,7 +86,11 @@ def keep_head(folder: LiveFolder) -> None:
         line = Head(number, digest, datetime.now(UTC).isoformat(timespec="seconds")).line(folder.keys)
         file = os.open(folder.heads, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(file, line.encode())  # at once, so that lines of two processes do not mix
+            # At once, so that lines of two processes do not mix; and on a full disk no part of a line.
+            if (written := os.write(file, line.encode())) < len(line.encode()):
+                end = os.lseek(file, 0, os.SEEK_CUR)
+                if os.fstat(file).st_size == end:
+                    os.ftruncate(file, end - written)
             os.fsync(file)
         finally:
             os.close(file)
@@ -115,7 +125,10 @@ def heads_kept(folder: LiveFolder) -> Iterator[None]:
 
 
 def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: bytes | None = None) -> SignedHeads:
-    """Read the heads of the folder and of its back-ups, and of back-ups elsewhere; `secret` opens encrypted ones."""
+    """Read the heads of the folder and of its back-ups, and of back-ups elsewhere; `secret` opens encrypted ones.
+
+    Those of the folder that cannot be opened with it are left out.
+    """
     keys, heads, faults = folder.keys, [], []
     lines = folder.heads.read_bytes().splitlines() if folder.heads.exists() else []
     for number, line in enumerate(lines, start=1):
@@ -129,12 +142,15 @@ def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: byt
         faults.append(note("live_records.head_not_signed", line=number, file=folder.heads.name))
     kept = len(heads)
     given = [BackupFile(path, secret) for path in elsewhere]  # a wrong file is an error, and no sign of a change
-    every: list[Path | BackupFile] = [*sorted(folder.backups.glob("backup-*.zip")), *given]
+    patterns = ["backup-*.zip", *([f"backup-*.zip{SUFFIX}"] if secret is not None else [])]
+    own = {path.resolve() for pattern in patterns for path in folder.backups.glob(pattern)}
+    every: list[Path | BackupFile] = [*sorted(own - {each.path.resolve() for each in given}), *given]
     for each in every:
         try:
-            backup = each if isinstance(each, BackupFile) else BackupFile(each)
+            backup = each if isinstance(each, BackupFile) else BackupFile(each, secret)
             backup.check_signature(keys)
             heads.append((backup.path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
         except DataFileError as problem:
-            faults.append(problem.message)
+            if problem.code != "live_backup.wrong_secret":
+                faults.append(problem.message)
     return SignedHeads(tuple(heads), kept, len(heads) - kept, tuple(faults))

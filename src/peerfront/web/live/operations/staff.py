@@ -80,6 +80,7 @@ class OneTimeLink:
     valid: timedelta
 
 
+@transaction.atomic  # a password and its seal change together, also where the process is killed between them
 def new_link(user: User, site_address: str) -> OneTimeLink:
     """Make a link for a user; the present password and earlier links stop working."""
     user.set_unusable_password()

@@ -74,11 +74,6 @@ class Limit:
             while len(self._full_at) > MOST_KEYS:
                 self._full_at.popitem(last=False)
 
-    def forget(self) -> None:
-        """Forget all counts."""
-        with self._lock:
-            self._full_at.clear()
-
 
 # Wrong passwords: five of a name from an address in a quarter of an hour are the limit of django-axes (settings).
 OF_ADDRESS = Limit(About.LOGINS, 20, every=30)
@@ -93,7 +88,6 @@ OF_PRESENT_PASSWORD = Limit(About.PRESENT_PASSWORD, 5, every=180)
 """Of somebody who is logged in and changes the password."""
 OF_CODES = Limit(About.CODES, 20, every=10)
 """Codes of coupons that are not in the study, shown by one user."""
-LIMITS = (OF_ADDRESS, OF_NAME, OF_ALL, OF_OWN_BROWSER, OF_PRESENT_PASSWORD, OF_CODES)
 
 
 class Tries:

@@ -1,24 +1,27 @@
 """Check that the chain of events is intact and signed, and that tables, users and contact details follow from it."""
 
 import hmac
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import FOLDER, Keys, LiveFolder
-from peerfront.web.live.operations.registers import compare_registers, registers
+from peerfront.web.live.operations.registers import Registers, compare_registers
 from peerfront.web.live.operations.signed_heads import SignedHeads, signed_heads
 from peerfront.web.live.records import models
 from peerfront.web.live.records.database import link_of, one_moment, table
 from peerfront.web.live.records.recording import event_columns, signature
-from peerfront.web.live.rules.chain import FIRST, Link, checked
-from peerfront.web.live.rules.effects import Contradiction, State, rebuild
+from peerfront.web.live.rules.chain import FIRST, Link, checked_events
+from peerfront.web.live.rules.effects import Contradiction, State
 
 _MOST_LISTED = 20
 _COLUMNS = ("request_key", "part", "kind", "actor", "site", "at")
+_READ = ("number", "before", "hash", "data", "signature", *_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -58,27 +61,18 @@ def verify(
     keys = folder.keys
     with one_moment():
         heads = signed_heads(folder, elsewhere, secret)  # before the first query, which fixes the moment
-        links, faults = _links()
-        head = links[-1].hash if links else FIRST
-        try:
-            events = checked(links)
-            state = rebuild(events)
-        except (DataFileError, Contradiction) as broken:
-            message = (
-                broken.message
-                if isinstance(broken, DataFileError)
-                else note("live_records.broken", problem=str(broken))
-            )
-            return Verification(len(links), head, 0, (message,))
-        expected = registers(events)
+        chain, state, expected = _StoredChain(keys, heads.numbers), State(keep_events=False), Registers()
+        if (broken := _follow(chain, state, expected)) is not None:
+            return Verification(chain.last, chain.head, 0, (broken,))
         rows, differences = compare(state)
-        hashes = [link.hash for link in links]
+        faults = chain.faults
         if "secret_key" in (others := expected.other_keys(keys)):
-            fault = _other_key(heads, hashes, folder, others)
-            return Verification(len(links), head, rows, (fault, *_some(differences + faults)), bound=True)
+            fault = _other_key(heads, folder, others)
+            return Verification(chain.last, chain.head, rows, (fault, *_some(differences + faults)), bound=True)
         if others:
             faults.append(note("live_records.keys_changed", names=others))
-        faults += [*_unsigned(hashes, keys, expected.bound), *heads.faults, *heads.differences(hashes)]
+        faults += [*chain.unsigned(bound=expected.bound is not None), *heads.faults]
+        faults += heads.differences(chain.hashes, chain.last)
         users = contacts = 0
         if expected.bound:
             users, contacts, odd = compare_registers(expected)
@@ -86,47 +80,97 @@ def verify(
     found = tuple(_some(differences + faults))
     bound = expected.bound is not None
     return Verification(
-        len(links), head, rows, found, tuple(expected.notes), bound, users, contacts, heads.kept, heads.backups
+        chain.last, chain.head, rows, found, tuple(expected.notes), bound, users, contacts, heads.kept, heads.backups
     )
 
 
-def _unsigned(hashes: Sequence[str], keys: Keys, bound: int | None) -> Iterator[Message]:
-    """Find the first event that has no signature, although it or an earlier one must have it, or has a wrong one."""
-    stored, signed = dict(models.Event.objects.values_list("number", "signature").iterator(5_000)), False
-    for number, digest in enumerate(hashes, start=1):
-        present = stored.get(number, "")
-        signed = signed or bool(present) or number == bound
-        if signed and not hmac.compare_digest(present.encode(), signature(number, digest, keys).encode()):
-            yield note("live_records.not_signed", number=number)
+def _follow(chain: "_StoredChain", state: State, expected: Registers) -> Message | None:
+    """Rebuild state and registers from the chain, one event at a time; say why, if the events cannot be believed.
+
+    What breaks the chain is said rather than how its events contradict each other, so all of it is read.
+    """
+    contradiction: Message | None = None
+    links = chain.links()
+    try:
+        for number, event in enumerate(checked_events(links), start=1):
+            expected.follow(number, event)
+            if expected.bound == number:
+                chain.bind()
+            if contradiction is None:
+                try:
+                    state.add(event)
+                except Contradiction as broken:
+                    contradiction = note("live_records.broken", problem=str(broken))
+    except DataFileError as broken:
+        for _ in links:
+            pass  # to its end, whose number and hash are shown
+        return broken.message
+    return contradiction
+
+
+class _StoredChain:
+    """The stored events, read one at a time, and what shows on the way: columns that differ, signatures, hashes."""
+
+    def __init__(self, keys: Keys, kept: Collection[int]) -> None:
+        self.keys, self.kept = keys, kept
+        self.hashes: dict[int, str] = {}
+        """The hashes of the `kept` events."""
+        self.last, self.head = 0, FIRST
+        self.faults: list[Message] = []
+        """Events whose columns differ from their content; the columns only help to search."""
+        self._signed = self._right = False
+        self._unsigned: int | None = None
+        self._unsigned_since_bound: int | None = None
+
+    def links(self) -> Iterator[Link]:
+        """Read all links in order."""
+        stored = models.Event.objects.order_by("number").values_list(*_READ)
+        for number, before, digest, text, signed, *columns in stored.iterator(chunk_size=2_000):
+            try:
+                link = Link(number, before, json.loads(text), digest)
+            except (ValueError, RecursionError):  # not JSON: the check of the chain reports it
+                link = Link(number, before, {}, digest)
+            self.last, self.head = self.last + 1, digest
+            if self.last in self.kept:
+                self.hashes[self.last] = digest
+            self._check_signature(digest, signed)
+            with suppress(KeyError, TypeError, ValueError):  # not an event: the check of the chain reports it
+                content = event_columns(link)
+                if columns != [content[name] for name in _COLUMNS]:
+                    self.faults.append(note("live_records.columns_differ", number=number))
+            yield link
+
+    def _check_signature(self, digest: str, signed: str) -> None:
+        self._signed = self._signed or bool(signed)
+        right = signature(self.last, digest, self.keys).encode()
+        self._right = hmac.compare_digest(signed.encode(), right)
+        if self._right:
             return
+        if self._signed and self._unsigned is None:
+            self._unsigned = self.last
+        if self._unsigned_since_bound is None:
+            self._unsigned_since_bound = self.last
+
+    def bind(self) -> None:
+        """From the present event on, every one must be signed."""
+        self._unsigned_since_bound = None if self._right else self.last
+
+    def unsigned(self, *, bound: bool) -> list[Message]:
+        """The first event that has no signature, although it or an earlier one must have it, or has a wrong one."""
+        numbers = [self._unsigned, self._unsigned_since_bound if bound else None]
+        first = min((each for each in numbers if each is not None), default=None)
+        return [] if first is None else [note("live_records.not_signed", number=first)]
 
 
-def _other_key(heads: SignedHeads, hashes: Sequence[str], folder: LiveFolder, names: list[str]) -> Message:
+def _other_key(heads: SignedHeads, folder: LiveFolder, names: list[str]) -> Message:
     """Say whether the database is of another study, or the keys are: by the heads that these keys have signed."""
     if heads.heads:
         return note("live_records.other_study", file=heads.heads[0][0])
     kept = folder.heads.read_text(errors="replace") if folder.heads.exists() else ""
-    if any(digest in kept for digest in hashes):
+    hashes = models.Event.objects.values_list("hash", flat=True)
+    if any(digest in kept for digest in hashes.iterator(chunk_size=2_000)):
         return note("live_records.keys_changed", names=names)
     return note("live_records.other_study_or_keys", names=names)
-
-
-def _links() -> tuple[list[Link], list[Message]]:
-    """Read the chain, and list events whose columns differ from their content; the columns only help to search."""
-    links, faults = [], []
-    for stored in models.Event.objects.order_by("number").iterator(chunk_size=2_000):
-        try:
-            link = link_of(stored)
-        except (ValueError, RecursionError):  # not JSON: the check of the chain reports it
-            link = Link(stored.number, stored.before, {}, stored.hash)
-        links.append(link)
-        try:
-            columns = event_columns(link)
-        except (KeyError, TypeError, ValueError):
-            continue  # not an event: the check of the chain reports it
-        if any(columns[name] != getattr(stored, name) for name in _COLUMNS):
-            faults.append(note("live_records.columns_differ", number=stored.number))
-    return links, faults
 
 
 def compare(state: State) -> tuple[int, list[Message]]:

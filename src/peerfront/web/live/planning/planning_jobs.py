@@ -29,7 +29,7 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError, connections, transaction
 from django.utils import timezone
 
-from peerfront.foundation.errors import PeerfrontError
+from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import FOLDER, WithoutPersonalData
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
@@ -141,6 +141,8 @@ def start_import(asked_by: str, module: str, put_files: Callable[[Path], None]) 
         put_files(folder)
     except OSError as problem:
         fail(job.pk, note("live_import.cannot_start", problem=problem.strerror or str(problem)))
+    except DataFileError as problem:  # such as a full disk, in words of its own
+        fail(job.pk, problem.message)
     else:
         start_or_fail(job, module)
     return job

@@ -35,11 +35,6 @@ def keep_contact(person: str, sealed: bytes) -> None:
     Contact.objects.update_or_create(person_id=person, defaults={"sealed": sealed, "written_at": timezone.now()})
 
 
-def write_contact(person: str, contact: dict[str, str]) -> None:
-    """Encrypt and save contact details; whoever notes it needs their fingerprint, and does this in two steps."""
-    keep_contact(person, sealed_contact(person, contact))
-
-
 def read_contact(person: str) -> dict[str, str] | None:
     """Read a person's contact details; None if there are none."""
     stored = Contact.objects.filter(person_id=person).first()

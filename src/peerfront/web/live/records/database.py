@@ -1,8 +1,9 @@
 """The look-ups of the rules (`rules.records.Records`), each one indexed query; and conversion of rows."""
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time
 from typing import Any, cast
@@ -45,15 +46,11 @@ _COLUMNS = {kind: _columns(kind) for kind in models.FOLLOWING}
 _READERS = {kind: [(name, read) for (own, name), read in _READ.items() if own is kind] for kind in models.FOLLOWING}
 
 
-def row_of(kind: type[R], stored: django_models.Model, *, if_possible: bool = False) -> R:
-    """Convert a database line to a row of the rules; `if_possible` keeps unreadable values as they are stored."""
+def row_of(kind: type[R], stored: django_models.Model) -> R:
+    """Convert a database line to a row of the rules."""
     values = {name: getattr(stored, column) for name, column in _COLUMNS[kind].items()}
     for name, read in _READERS[kind]:
-        try:
-            values[name] = read(values[name])
-        except (ValueError, TypeError, DataFileError):
-            if not if_possible:
-                raise
+        values[name] = read(values[name])
     return cast(R, cast(Any, kind)(**values))
 
 
@@ -73,8 +70,15 @@ def key_columns(kind: type[records.Row], key: records.Key) -> dict[str, Any]:
 
 def table(kind: type[R]) -> Iterator[R]:
     """Read all rows of a class for comparison; unreadable values are returned as stored, and so differ."""
-    for stored in models.FOLLOWING[kind]._default_manager.order_by("pk").iterator(chunk_size=2_000):
-        yield row_of(kind, stored, if_possible=True)
+    columns = list(_COLUMNS[kind])
+    readers = [(columns.index(name), read) for name, read in _READERS[kind]]
+    stored = models.FOLLOWING[kind]._default_manager.order_by("pk").values_list(*_COLUMNS[kind].values())
+    for line in stored.iterator(chunk_size=2_000):
+        values = list(line)
+        for place, read in readers:
+            with suppress(ValueError, TypeError, DataFileError):
+                values[place] = read(values[place])
+        yield cast(R, cast(Any, kind)(*values))
 
 
 class DatabaseRecords(records.Records):
@@ -168,6 +172,34 @@ def one_moment() -> Iterator[None]:
     finally:
         if connection.vendor == "sqlite":
             cast(Any, connection).transaction_mode = mode
+
+
+@contextmanager
+def short_wait(milliseconds: int) -> Iterator[None]:
+    """Wait no longer for others who read or write; then there is an error for which `is_busy` holds."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            ask, change = "SHOW lock_timeout", "SET lock_timeout = '{}'"
+        else:
+            ask, change = "PRAGMA busy_timeout", "PRAGMA busy_timeout = {}"
+        cursor.execute(ask)
+        (usual,) = cursor.fetchone()
+        cursor.execute(change.format(milliseconds))
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(change.format(usual))
+
+
+_LOCKED = ("55P03", sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def is_busy(problem: Exception) -> bool:
+    """Whether an error of the database says that others are reading or writing, and not that something is wrong."""
+    cause = problem.__cause__
+    code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return code in _LOCKED
 
 
 def link_of(stored: models.Event) -> Link:

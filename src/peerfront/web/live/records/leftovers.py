@@ -23,6 +23,7 @@ from django.db import DatabaseError, OperationalError, ProgrammingError, connect
 from django.db.models import Model
 
 from peerfront.foundation.files import write_text
+from peerfront.web.live.records.database import short_wait
 
 PATIENCE = 2_000
 """Milliseconds to wait for others who read or write; a page waits for this."""
@@ -63,7 +64,7 @@ def wipe() -> Leftovers:
     except FileNotFoundError:  # nothing was erased, or somebody else has just wiped it
         return Leftovers.NOTHING
     tables = [model._meta.db_table for model in apps.get_app_config("records").get_models() if model.__name__ in marked]
-    with connection.cursor() as cursor:
+    with short_wait(PATIENCE), connection.cursor() as cursor:
         found = _wipe_sqlite(cursor) if connection.vendor == "sqlite" else _wipe_postgresql(cursor, tables)
     if found is not Leftovers.EVERYTHING:
         with suppress(FileNotFoundError):
@@ -73,8 +74,6 @@ def wipe() -> Leftovers:
 
 
 def _wipe_sqlite(cursor: Any) -> Leftovers:
-    (usual,) = cursor.execute("PRAGMA busy_timeout").fetchone()
-    cursor.execute(f"PRAGMA busy_timeout={PATIENCE}")
     try:
         if not _log_emptied(cursor):  # before the work
             return Leftovers.EVERYTHING
@@ -82,8 +81,6 @@ def _wipe_sqlite(cursor: Any) -> Leftovers:
         return Leftovers.NOTHING if _log_emptied(cursor) else Leftovers.EVERYTHING
     except OperationalError:  # somebody writes
         return Leftovers.EVERYTHING
-    finally:
-        cursor.execute(f"PRAGMA busy_timeout={usual}")
 
 
 def _log_emptied(cursor: Any) -> bool:
@@ -101,7 +98,6 @@ def _wipe_postgresql(cursor: Any, tables: list[str]) -> Leftovers:
 
     connection.connection.add_notice_handler(listen)
     try:
-        cursor.execute(f"SET lock_timeout = {PATIENCE}")
         names = ", ".join(map(connection.ops.quote_name, tables))
         cursor.execute(f"VACUUM (FULL, VERBOSE, ANALYZE) {names}")
         cursor.execute("VACUUM (FULL, VERBOSE) pg_statistic")
@@ -109,7 +105,6 @@ def _wipe_postgresql(cursor: Any, tables: list[str]) -> Leftovers:
         return Leftovers.EVERYTHING
     finally:
         connection.connection.remove_notice_handler(listen)
-        cursor.execute("RESET lock_timeout")
     return Leftovers.EVERYTHING if any(kept) else _wipe_log(cursor)
 
 

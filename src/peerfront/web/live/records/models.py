@@ -67,7 +67,7 @@ class Person(models.Model):
     coupons = models.IntegerField()
     last_issued_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
-    imported = models.CharField(max_length=64)
+    imported = models.CharField(max_length=128)
 
     class Meta:
         ordering: ClassVar = ["person"]
@@ -228,7 +228,7 @@ FOLLOWING: dict[type[records.Row], type[models.Model]] = {
 class Event(models.Model):
     """What happened, chained by hashes (`rules.chain`). Rows are added, never changed or removed.
 
-    The exception are erased answers, and texts that reveal them; the hashes stay (`rules.chain`).
+    The exception are texts that were erased on request; the hashes stay (`rules.chain`).
     """
 
     number = models.BigIntegerField(primary_key=True)

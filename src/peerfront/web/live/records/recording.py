@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import Exists, Subquery
+from django.db.models import Exists, Q, Subquery
 from django.utils import timezone
 
 from peerfront.web.live.folder import Keys
@@ -33,7 +35,7 @@ from peerfront.web.live.records.database import (
 )
 from peerfront.web.live.records.leftovers import leave_mark
 from peerfront.web.live.rules import records
-from peerfront.web.live.rules.chain import FIRST, KINDS_WITH_ANSWERS, Link, erased, linked
+from peerfront.web.live.rules.chain import ERASABLE_KINDS, FIRST, Link, erased, is_in_clear, linked
 from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.rules.deciding import (
     Accepted,
@@ -54,7 +56,7 @@ from peerfront.web.live.rules.situation import is_identifier
 TRIES = 5
 TRIES_BEFORE = 3
 """How often a large request is decided while others write, before they have to wait for it."""
-_WRITERS = 0x70656572  # number of the PostgreSQL lock of writers
+WRITERS = 0x70656572  # number of the PostgreSQL lock of writers
 Rows = dict[type, dict[records.Key, Any]]
 
 
@@ -74,7 +76,7 @@ def answer(
     for attempt in range(1, TRIES + 1):
         try:
             with transaction.atomic():
-                one_at_a_time(_WRITERS)
+                one_at_a_time(WRITERS)
                 if ready is None or ready.after != last_event():
                     ready = _decided(request, now, draw_code)
                 if not ready.answer.repeated:
@@ -363,16 +365,26 @@ def _add(decided: _Decision) -> None:
         models.Study.objects.filter(pk=1).update(**decided.kept)
     for event in decided.answer.events:
         if isinstance(event.fact, AnswersErased):
-            _erase_answers(event.fact.person)
+            _erase(event.fact, before=decided.after[0] + 1)
 
 
-def _erase_answers(person: str) -> None:
-    """Erase the answers of a person, and texts that reveal them, from all events; their hashes stay."""
-    stored_events = models.Event.objects.filter(kind__in=KINDS_WITH_ANSWERS, data__contains=f'"{person}"')
+def _erase(erasure: AnswersErased, before: int) -> None:
+    """Erase what was asked for from all events before a number; their hashes stay."""
+    stored_events = models.Event.objects.filter(
+        kind__in=ERASABLE_KINDS, number__lt=before, data__contains=f'"{erasure.person}"'
+    )
     for stored in list(stored_events):  # read before they are written
-        stored.data = _text(erased(link_of(stored), person))
+        stored.data = _text(erased(link_of(stored), erasure))
         stored.save(update_fields=["data"])
-    leave_mark(models.Event, models.Person, models.PlanLine, models.Decision)
+    leave_mark(models.Event, models.Person, models.PlanLine, models.Decision, models.Override, models.Coupon)
+
+
+def recorded_in_clear(person: str) -> int:
+    """Count events about a person whose hashes cover network size or words of staff, as those until 0.3 do."""
+    codes = list(models.Coupon.objects.filter(holder=person).values_list("code", flat=True))
+    about = reduce(or_, (Q(data__contains=f'"{name}"') for name in (person, *codes)))
+    found = models.Event.objects.filter(about, kind__in=ERASABLE_KINDS)
+    return sum(is_in_clear(link_of(each).event.fact, person, codes) for each in found.iterator())
 
 
 def _text(link: Link) -> str:

@@ -8,19 +8,22 @@ database). Changing, removing, adding or swapping an event breaks the chain. Som
 it can forge the chain, so the last hash is also kept elsewhere, such as on paper or in a back-up. `before` is unique,
 so two requests that were decided on the same records cannot both be added.
 
-Events stay for ever, but a person may ask that their answers be erased, and with them the texts that reveal answers:
-the strata and the reasons of plans and decisions. So the chain does not hash these texts but a commitment to them: the
-hash of the texts and of a salt that nobody can guess. As long as the texts are there, the commitment shows that nobody
-changed them. When they are erased, the salt is erased too, and the commitment reveals nothing: without the salt not
-even a guess can be checked. For the same reason digests of requests leave these texts out (`events.ERASABLE`).
+Events stay for ever, but a person may ask that their answers be erased, or how many people they know, and with either
+the texts that reveal it: the strata and the reasons of plans and decisions; or what staff wrote about them. So the
+chain does not hash these texts but a commitment to each group of them (`_ERASED`): the hash of the texts and of a salt
+that nobody can guess. As long as the texts are there, the commitment shows that nobody changed them. When they are
+erased, the salt is erased too, and the commitment reveals nothing: without the salt not even a guess can be checked.
+For the same reason digests of requests leave these texts out (`events.ERASABLE`). Events of earlier versions have no
+commitment to some of their texts, which are hashed in clear and stay.
 """
 
 import dataclasses
 import hashlib
+import json
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -28,17 +31,23 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.rules.events import (
     AnswersCorrected,
     AnswersErased,
     AnswersRecorded,
+    CouponExtended,
     CouponsIssued,
+    CouponsOverridden,
+    CouponVoided,
+    DecidedBy,
+    Erasable,
     Event,
     Fact,
     PersonImported,
+    PersonWithdrawn,
+    PlanChanged,
     PlannedCoupons,
     PlanProposed,
     Stamp,
@@ -84,6 +93,11 @@ def event_from(data: Mapping[str, Any]) -> Event:
     )
 
 
+def one_spelling(entry: Mapping[str, Any]) -> bytes:
+    """Write plain data as JSON in one spelling, so that equal entries have equal hashes: those in records, for ever."""
+    return json.dumps(entry, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+
+
 def plain_value(value: Any) -> Any:
     """Write a value of our dataclasses as plain data; times are in UTC, so that each has one spelling."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -103,12 +117,21 @@ def plain_value(value: Any) -> Any:
     return value
 
 
-def digest_data(value: Any) -> Any:
-    """Write a request as plain data, without the server's own parts and without texts that can be erased."""
+def digest_data(value: Any, *, first: bool = False) -> Any:
+    """Write a request as plain data, without the server's own parts and without texts that can be erased.
+
+    The first digests, until 0.3, had some of these texts and lacked some fields.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        included = (each for each in dataclasses.fields(value) if not each.metadata.get("not_in_digest"))
-        return {each.name: digest_data(getattr(value, each.name)) for each in included}
-    return [digest_data(each) for each in value] if isinstance(value, tuple) else plain_value(value)
+        included = [each.name for each in dataclasses.fields(value) if _in_digest(each.metadata, first=first)]
+        return {name: digest_data(getattr(value, name), first=first) for name in included}
+    return [digest_data(each, first=first) for each in value] if isinstance(value, tuple) else plain_value(value)
+
+
+def _in_digest(metadata: Mapping[str, Any], *, first: bool) -> bool:
+    if first and "later" in metadata:
+        return False
+    return not metadata.get("not_in_digest") or (first and "in_first_digest" in metadata)
 
 
 def value_from(data: Any, kind: type[T]) -> T:
@@ -236,26 +259,57 @@ def _cut(data: Any) -> str:
     return repr(data)[:100]
 
 
-E = TypeVar("E", AnswersRecorded, AnswersCorrected, PersonImported, CouponsIssued, PlannedCoupons)
-Erasable = AnswersRecorded | AnswersCorrected | PersonImported | CouponsIssued | PlannedCoupons
-"""What holds texts of one person that can be erased: a fact, or a line of a plan."""
-_ANSWERS: dict[str, Any] = {"answers": None}
-_DECISION: dict[str, Any] = {"stratum": "", "reason": ""}
-_ERASED: dict[type, dict[str, Any]] = {
-    AnswersRecorded: _ANSWERS,
-    AnswersCorrected: _ANSWERS,
-    PersonImported: _ANSWERS,
-    CouponsIssued: _DECISION,
-    PlannedCoupons: _DECISION,
+Part = Fact | PlannedCoupons
+"""What may hold texts of one person that can be erased: a fact, or a line of a plan."""
+E = TypeVar("E", bound=Part)
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Texts behind one commitment, what stands there after erasure, and the names of its salt and commitment."""
+
+    erased: dict[str, Any]
+    erased_with: frozenset[Erasable]
+    """Any of these erases them."""
+    salt: str = "salt"
+    commitment: str = "commitment"
+
+    def is_erased_with(self, part: Mapping[str, Any]) -> frozenset[Erasable]:
+        """Any of these erases the texts; the reason of a number that somebody chose is in their words."""
+        is_typed = "reason" in self.erased and part.get("decided_by") == DecidedBy.OVERRIDE
+        return self.erased_with | {Erasable.WORDS} if is_typed else self.erased_with
+
+
+_ANSWERS = _Texts({"answers": None}, frozenset({Erasable.ANSWERS}))
+_DECISION = _Texts({"stratum": "", "reason": ""}, frozenset({Erasable.ANSWERS, Erasable.NETWORK_SIZE}))
+_SIZE = _Texts({"network_size": None}, frozenset({Erasable.NETWORK_SIZE}), "size_salt", "size_commitment")
+_WHY, _WHY_FEWER = (
+    _Texts({name: ""}, frozenset({Erasable.WORDS}), "words_salt", "words_commitment") for name in ("why", "why_fewer")
+)
+_ERASED: dict[type, tuple[_Texts, ...]] = {
+    AnswersRecorded: (_ANSWERS, _SIZE),
+    AnswersCorrected: (_ANSWERS, _SIZE, _WHY),
+    PersonImported: (_ANSWERS, _SIZE),
+    CouponsIssued: (_DECISION, _WHY_FEWER),
+    PlannedCoupons: (_DECISION,),
+    **dict.fromkeys(
+        (AnswersErased, PersonWithdrawn, PlanChanged, CouponsOverridden, CouponVoided, CouponExtended), (_WHY,)
+    ),
 }
-"""The texts that can be erased, and what stands there afterwards."""
-KINDS_WITH_ANSWERS = frozenset(name for name, kind in KINDS.items() if kind in _ERASED or kind is PlanProposed)
-"""Stored kinds of events that hold answers, or texts that reveal them; those of a plan are in its lines."""
+"""The texts that can be erased; the class of a fact says which commitments it has, and an earlier version had fewer."""
+ERASABLE_KINDS = frozenset(name for name, kind in KINDS.items() if kind in _ERASED or kind is PlanProposed)
+"""Stored kinds of events that hold texts that can be erased; those of a plan are in its lines."""
 
 
-def committed(part: E, salt: str) -> E:
-    """Add a salt, and the commitment to the texts that can be erased."""
-    return replace(part, salt=salt, commitment=commitment(salt, **texts(part)))
+def committed(part: E, draw_salt: Callable[[], str]) -> E:
+    """Add a salt and a commitment for each group of texts that can be erased; reasons that nobody gave need none."""
+    sealed: dict[str, str] = {}
+    for group in _ERASED[type(part)]:
+        own = _texts(part, group)
+        if group not in (_WHY, _WHY_FEWER) or own != group.erased:
+            salt = draw_salt()
+            sealed |= {group.salt: salt, group.commitment: commitment(salt, **own)}
+    return cast(E, replace(cast(Any, part), **sealed))
 
 
 def commitment(salt: str, **texts: Any) -> str:
@@ -263,52 +317,88 @@ def commitment(salt: str, **texts: Any) -> str:
     return hashlib.sha256(one_spelling({"salt": salt, **texts})).hexdigest()
 
 
-def texts(part: Erasable) -> dict[str, Any]:
-    """Return the texts that can be erased, by name."""
-    return {name: getattr(part, name) for name in _ERASED[type(part)]}
+def _texts(part: Part, group: _Texts) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in group.erased}
 
 
-def erasable_parts(fact: Fact) -> tuple[Erasable, ...]:
-    """List the parts of a fact that have a commitment and texts that can be erased."""
-    parts = fact.lines if isinstance(fact, PlanProposed) else (fact,)
-    return tuple(part for part in parts if isinstance(part, Erasable) and part.commitment)
+def _groups(part: Part) -> Iterator[tuple[_Texts, dict[str, Any], str, str]]:
+    """Each group of texts that has a commitment: with the texts, the salt, and the commitment."""
+    for group in _ERASED.get(type(part), ()):
+        if commitment := getattr(part, group.commitment):
+            yield group, _texts(part, group), getattr(part, group.salt), commitment
+
+
+def parts_of(fact: Fact) -> tuple[Part, ...]:
+    """The parts of a fact that may have texts of one person: the lines of a plan, or the fact itself."""
+    return fact.lines if isinstance(fact, PlanProposed) else (fact,)
+
+
+def texts(part: Part) -> dict[str, Any]:
+    """Return the texts that can be erased and are not, by name."""
+    return {name: text for _, own, salt, _ in _groups(part) if salt for name, text in own.items()}
+
+
+def is_in_clear(fact: Fact, person: str, codes: Collection[str]) -> bool:
+    """Whether texts about a person or their coupons have no commitment, because an earlier version recorded them."""
+    if isinstance(fact, CouponVoided | CouponExtended):
+        is_about = fact.code in codes
+    else:
+        is_about = person in (dict(fact.lines) if isinstance(fact, PlanChanged) else [getattr(fact, "person", "")])
+    groups = (group for group in _ERASED.get(type(fact), ()) if not getattr(fact, group.commitment))
+    return is_about and any(_texts(fact, group) != group.erased for group in groups)
 
 
 def _fault_of_texts(fact: Fact) -> Message | None:
     """Say what is wrong if texts of a fact were changed; None if they are as recorded, or erased."""
-    for part in erasable_parts(fact):
-        stored = texts(part)
-        names = list(stored)
-        if not part.salt and stored != _ERASED[type(part)]:
-            return note("live_events.no_salt", names=names)
-        if part.salt and part.commitment != commitment(part.salt, **stored):
-            return note("live_events.wrong_commitment", names=names)
+    for part in parts_of(fact):
+        for group, stored, salt, stands_for_them in _groups(part):
+            names = list(stored)
+            if not salt and stored != group.erased:
+                return note("live_events.no_salt", names=names)
+            if salt and stands_for_them != commitment(salt, **stored):
+                return note("live_events.wrong_commitment", names=names)
     return None
 
 
-def erased_data(data: dict[str, Any], person: str) -> dict[str, Any]:
-    """Erase the texts that reveal a person's answers from an event as plain data; everything hashed stays."""
+def _person(part: Mapping[str, Any]) -> Any:
+    """Whom a part of an event as plain data is about."""
+    lines = part.get("lines")
+    return lines[0][0] if lines else part.get("person")
 
-    def change(part: dict[str, Any], erased: dict[str, Any]) -> dict[str, Any]:
-        return {**part, **erased, "salt": ""} if part["person"] == person else part
+
+def erased_data(data: dict[str, Any], person: str, what: Collection[Erasable]) -> dict[str, Any]:
+    """Erase texts about a person from an event as plain data; everything hashed stays."""
+
+    def change(part: dict[str, Any], groups: list[_Texts]) -> dict[str, Any]:
+        for group in groups if _person(part) == person else ():
+            if not group.is_erased_with(part).isdisjoint(what):
+                part = {**part, **group.erased, group.salt: ""}
+        return part
 
     return cast(dict[str, Any], _with_parts(data, change))
 
 
 def _hashed_data(data: Any) -> Any:
     """Leave the texts behind commitments out of an event as plain data."""
-    return _with_parts(
-        data, lambda part, erased: {name: value for name, value in part.items() if name not in {*erased, "salt"}}
-    )
+
+    def change(part: dict[str, Any], groups: list[_Texts]) -> dict[str, Any]:
+        left_out = {name for group in groups for name in (*group.erased, group.salt)}
+        return {name: value for name, value in part.items() if name not in left_out}
+
+    return _with_parts(data, change)
 
 
-def _with_parts(data: Any, change: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Any:
-    """Change the parts of an event as plain data that have a commitment; return data that are no event unchanged."""
+def _with_parts(data: Any, change: Callable[[dict[str, Any], list[_Texts]], dict[str, Any]]) -> Any:
+    """Change the parts of an event as plain data, given the groups of their texts that have a commitment.
+
+    Data that are no event are returned unchanged.
+    """
     if not isinstance(data, dict) or not isinstance(fact := data.get("fact"), dict):
         return data
 
     def changed(part: Any, kind: type) -> Any:
-        return change(part, _ERASED[kind]) if isinstance(part, dict) and part.get("commitment") else part
+        groups = [each for each in _ERASED[kind] if isinstance(part, dict) and part.get(each.commitment)]
+        return change(part, groups) if groups else part
 
     kind = KINDS.get(data["kind"], object) if isinstance(data.get("kind"), str) else object
     if kind is PlanProposed and isinstance(fact.get("lines"), list):
@@ -347,43 +437,83 @@ def linked(number: int, before: str, event: Event) -> Link:
 
 def checked(links: Iterable[Link]) -> list[Event]:
     """Check a whole chain and return its events; an error says where it is broken."""
-    before = FIRST
-    events: list[Event] = []
+    return list(checked_events(links))
+
+
+def checked_events(links: Iterable[Link]) -> Iterator[Event]:
+    """Check a chain link by link and keep none of them; what is wrong with erased texts shows after its last event."""
+    before, texts_so_far = FIRST, _ErasedTexts()
     for number, link in enumerate(links, start=1):
-        why: Message | None = None
         if link.number != number or link.before != before:
-            why = note("live_events.does_not_follow", number=number - 1)
-        elif link.hash != link.content_hash:
-            why = note("live_events.wrong_hash")
-        else:
-            events.append(link.event)
-            why = _fault_of_texts(events[-1].fact)
-        if why is not None:
-            raise DataFileError("live_events.changed", number=number, why=why)
+            raise _changed(number, note("live_events.does_not_follow", number=number - 1))
+        if link.hash != link.content_hash:
+            raise _changed(number, note("live_events.wrong_hash"))
+        event = link.event
+        if (why := _fault_of_texts(event.fact)) is not None:
+            raise _changed(number, why)
+        texts_so_far.follow(number, event)
         before = link.hash
-    _check_erased(events)
-    return events
+        yield event
+    texts_so_far.check()
 
 
-def erased(link: Link, person: str) -> Link:
-    """Erase the texts of a link that reveal a person's answers; its hash stays, and other links are returned unchanged.
+def _changed(number: int, why: Message) -> DataFileError:
+    return DataFileError("live_events.changed", number=number, why=why)
 
-    Whoever records `AnswersErased` replaces all links of `KINDS_WITH_ANSWERS` by this, in the same transaction.
+
+def erased(link: Link, erasure: AnswersErased) -> Link:
+    """Erase texts of a link; its hash stays, and links without such texts are returned unchanged.
+
+    Whoever records `AnswersErased` replaces all earlier links of `ERASABLE_KINDS` by this, in the same transaction.
     """
-    return replace(link, data=erased_data(link.data, person))
+    return replace(link, data=erased_data(link.data, erasure.person, erasure.what))
 
 
-def _check_erased(events: list[Event]) -> None:
-    """Refuse texts that were erased without an event about it, or that are still there despite one."""
-    people = {event.fact.person for event in events if isinstance(event.fact, AnswersErased)}
-    for number, event in enumerate(events, start=1):
-        for part in erasable_parts(event.fact):
-            names = list(texts(part))
-            is_erased = part.person in people
-            if is_erased and part.salt:
-                raise DataFileError("live_events.not_erased", number=number, names=names, person=part.person)
-            if not is_erased and not part.salt:
-                raise DataFileError("live_events.lost", number=number, names=names, person=part.person)
+class _ErasedTexts:
+    """Texts that were erased without a later event about it, or that are still there despite one.
+
+    Nobody knows before the end of a chain what later events erase. So of each person the first text that an erasure
+    would erase is kept, and all texts that are gone: that is enough to find the first fault.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[Erasable, dict[str, int]] = {each: {} for each in Erasable}
+        """The number of the last event that asks for it, of each person."""
+        self._there: dict[Erasable, dict[str, tuple[int, int, _Texts]]] = {each: {} for each in Erasable}
+        self._gone: list[tuple[int, int, _Texts, str, frozenset[Erasable]]] = []
+
+    def follow(self, number: int, event: Event) -> None:
+        """Look at the next event."""
+        if isinstance(event.fact, AnswersErased):
+            for what in event.fact.what:
+                self._asked[what][event.fact.person] = number
+        place = 0
+        for part in parts_of(event.fact):
+            for group, _, salt, _ in _groups(part):
+                person, erased_with = _person(vars(part)), group.is_erased_with(vars(part))
+                place += 1
+                if not salt:
+                    self._gone.append((number, place, group, person, erased_with))
+                    continue
+                for what in erased_with:
+                    self._there[what].setdefault(person, (number, place, group))
+
+    def check(self) -> None:
+        """Refuse the first fault of the chain, if there is one."""
+        faults = [
+            (number, place, "live_events.not_erased", group, person)
+            for what, people in self._asked.items()
+            for person, asked in people.items()
+            for number, place, group in [self._there[what].get(person, (asked, 0, _ANSWERS))]
+            if asked > number
+        ] + [
+            (number, place, "live_events.lost", group, person)
+            for number, place, group, person, erased_with in self._gone
+            if all(self._asked[what].get(person, 0) <= number for what in erased_with)
+        ]
+        if faults:
+            number, _, code, group, person = min(faults, key=lambda fault: fault[:2])
+            raise DataFileError(code, number=number, names=list(group.erased), person=person)
 
 
 def _hash(number: int, before: str, data: dict[str, Any]) -> str:

@@ -52,7 +52,7 @@ def issue_coupons(situation: Situation, wish: requests.IssueCoupons) -> tuple[Fa
     _check_free(situation, plan, person, number)
     codes = situation.unknown_codes(number)
     issued = replace(decision, codes=codes, why_fewer=wish.why_fewer if number < decision.decided else "")
-    return (committed(issued, situation.salt()),)
+    return (committed(issued, situation.salt),)
 
 
 @rule
@@ -64,7 +64,8 @@ def override_coupons(situation: Situation, wish: requests.OverrideCoupons) -> tu
     check_reason(wish.why)
     _check_first_time(situation, person)
     _check_free(situation, plan, person, wish.coupons)
-    return (events.CouponsOverridden(person.person, situation.study.rounds, wish.coupons, wish.why),)
+    overridden = events.CouponsOverridden(person.person, situation.study.rounds, wish.coupons, wish.why)
+    return (committed(overridden, situation.salt),)
 
 
 @rule
@@ -72,7 +73,7 @@ def void_coupon(situation: Situation, wish: requests.VoidCoupon) -> tuple[Fact, 
     """Make an unused coupon void; it still counts as handed out."""
     coupon = _handed_out(situation, wish.typed)
     check_reason(wish.why)
-    return (events.CouponVoided(coupon.code, wish.why),)
+    return (committed(events.CouponVoided(coupon.code, wish.why, coupon.holder or ""), situation.salt),)
 
 
 @rule
@@ -83,7 +84,8 @@ def extend_coupon(situation: Situation, wish: requests.ExtendCoupon) -> tuple[Fa
     latest = situation.today + timedelta(days=LONGEST_DAYS)
     if not max(coupon.last_day + timedelta(days=1), situation.today) <= wish.last_day <= latest:
         raise Refuse(Reason.NOT_LATER, code=shown_code(coupon.code), last_day=coupon.last_day, latest=latest)
-    return (events.CouponExtended(coupon.code, wish.last_day, wish.why),)
+    extended = events.CouponExtended(coupon.code, wish.last_day, wish.why, coupon.holder or "")
+    return (committed(extended, situation.salt),)
 
 
 def _approved_plan(situation: Situation) -> PlanRow:

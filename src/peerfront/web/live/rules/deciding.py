@@ -6,7 +6,7 @@ offer, and changes nothing. Use it like this inside one transaction, whatever th
 1. begin a transaction in which nobody else writes (SQLite: IMMEDIATE; PostgreSQL: an advisory lock);
 2. `answer = decide(records, request, now)`;
 3. add `answer.events` to the hash chain (`chain.linked`) and write the rows of `effects.effects` for each, in order;
-   after an event `AnswersErased`, replace the links that reveal the person's answers by `chain.erased`;
+   after an event `AnswersErased`, replace the links before it by `chain.erased`;
 4. commit, then answer the user. If it fails on a unique key (another request was faster), begin again at 1.
 
 The same request key gives the same answer, which is marked as `repeated`: skip step 3, its events are recorded already.
@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import coupon_rules, import_rules, person_rules, study_rules  # noqa: F401  # registered
 from peerfront.web.live.rules.actions import Action, Scope, roles_allowed, roles_text
 from peerfront.web.live.rules.chain import (
@@ -26,24 +25,24 @@ from peerfront.web.live.rules.chain import (
     Link,
     checked,
     digest_data,
-    erasable_parts,
     erased,
     linked,
+    one_spelling,
+    parts_of,
     texts,
 )
 from peerfront.web.live.rules.codes import has_code_form, new_code, plain_characters
 from peerfront.web.live.rules.effects import Contradiction, rebuild
-from peerfront.web.live.rules.events import Answers, AnswersErased, Event, Fact, RequestRefused, Stamp
+from peerfront.web.live.rules.events import AnswersErased, Event, Fact, PlannedCoupons, RequestRefused, Stamp
 from peerfront.web.live.rules.records import Records, StudyRow
 from peerfront.web.live.rules.refusals import Reason, Refusal, Refuse, refusal
 from peerfront.web.live.rules.requests import (
     TIMELESS,
     AcceptClock,
     BeginStudy,
-    CorrectAnswers,
+    ImportedPerson,
     ImportPeople,
     ProposePlan,
-    RecordAnswers,
     Request,
     Wish,
 )
@@ -122,20 +121,24 @@ def is_request_key(text: str) -> bool:
     return 0 < len(text) <= LONGEST_KEY and text.isascii() and text.isprintable()
 
 
-def digest_of(request: Request) -> str:
-    """A digest of who, where and what, without times and what `digest_data` omits; it differs for another request."""
+def digest_of(request: Request, *, first: bool = False) -> str:
+    """A digest of who, where and what, without times and what `digest_data` omits; it differs for another request.
+
+    The `first` digest is that of versions until 0.3.
+    """
     what = {
         "action": request.wish.action.value,
         "actor": request.member.name,
         "site": request.site,
-        "asked": digest_data(request.wish),
+        "asked": digest_data(request.wish, first=first),
     }
     return hashlib.sha256(one_spelling(what)).hexdigest()[:16]
 
 
 def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
     first = recorded[0]
-    if first.stamp.request_digest != digest_of(request) or _other_texts(request.wish, recorded):
+    digests = digest_of(request), digest_of(request, first=True)
+    if first.stamp.request_digest not in digests or _other_texts(request.wish, recorded):
         return Refused(refusal(Reason.KEY_REUSED), (), repeated=True)
     if isinstance(first.fact, RequestRefused):
         return Refused(Refusal(Reason(first.fact.reason), first.fact.arguments), recorded, repeated=True)
@@ -144,23 +147,20 @@ def _same_answer(request: Request, recorded: tuple[Event, ...]) -> Answer:
 
 def _other_texts(wish: Wish, recorded: tuple[Event, ...]) -> bool:
     """Whether a repeated request differs from the recorded one in its texts; texts erased since are not compared."""
-    asked: dict[str, dict[str, object]] = {}
-    if isinstance(wish, RecordAnswers | CorrectAnswers):
-        asked = {wish.person: {"answers": _in_order(wish.answers)}}
-    elif isinstance(wish, ImportPeople):
-        asked = {each.person: {"answers": _in_order(each.answers)} for each in wish.people}
-    elif isinstance(wish, ProposePlan):
-        asked = {line.person: texts(line) for line in wish.lines}
+    several: Sequence[ImportedPerson | PlannedCoupons] = ()
+    if isinstance(wish, ImportPeople | ProposePlan):
+        several = wish.people if isinstance(wish, ImportPeople) else wish.lines
+    asked = {each.person: each for each in several}
     return any(
-        texts(part) != asked[part.person]
+        text != _in_order(getattr(asked.get(getattr(part, "person", ""), wish), name, text))
         for event in recorded
-        for part in erasable_parts(event.fact)
-        if part.salt and part.person in asked
+        for part in parts_of(event.fact)
+        for name, text in texts(part).items()
     )
 
 
-def _in_order(answers: Answers | None) -> Answers | None:
-    return None if answers is None else tuple(sorted(answers))
+def _in_order(text: object) -> object:
+    return tuple(sorted(text)) if isinstance(text, tuple) else text
 
 
 def _check_request(
@@ -292,5 +292,5 @@ class Journal:
         self.links.extend(links)
         for event in events:
             if isinstance(event.fact, AnswersErased):
-                self.links = [erased(link, event.fact.person) for link in self.links]
+                self.links[:-1] = [erased(link, event.fact) for link in self.links[:-1]]
                 self.state = rebuild(checked(self.links))

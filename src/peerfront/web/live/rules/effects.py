@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never, cast
 
 from peerfront.web.live.rules import events, records
-from peerfront.web.live.rules.events import Event
+from peerfront.web.live.rules.events import Erasable, Event
 from peerfront.web.live.rules.records import Key, PersonRow, R, Records, Row, StudyRow
 
 T = TypeVar("T")
@@ -161,13 +161,33 @@ def _with_promise(before: Records, study: StudyRow, person: str, promised: int) 
 
 
 def _answers_erased(before: Records, study: StudyRow, fact: events.AnswersErased) -> Effects:
+    """Erase from rows what was asked for, also what an earlier version recorded in events in clear."""
     row = _there(before.person(fact.person), fact.person)
-    person = replace(row, answers=(), imported=row.imported.split(":")[0])
-    lines = (replace(each, stratum="", reason="") for each in before.group(records.PlanLineRow, "person", fact.person))
-    decisions = (
-        replace(each, stratum="", reason="") for each in before.group(records.DecisionRow, "person", fact.person)
+    answers, size, words = (each in fact.what for each in Erasable)
+    digest, *sealed = row.imported.split(":")
+    if answers:
+        sealed[:2] = ["", ""] if len(sealed) == 4 else []
+    if size and len(sealed) == 4:
+        sealed[2:] = ["", ""]
+    person = replace(
+        row,
+        answers=() if answers else row.answers,
+        network_size=None if size else row.network_size,
+        imported=":".join([digest, *sealed]),
     )
-    return Effects(changed=(study, person, *lines, *decisions))
+    rows: list[Row] = []
+    for kind in (records.PlanLineRow, records.DecisionRow, records.OverrideRow):
+        for each in before.group(cast(type[Row], kind), "person", fact.person):
+            is_typed = getattr(each, "decided_by", None) is events.DecidedBy.OVERRIDE
+            gone = {*(_WORDS if words else ()), *(_DECISION if answers or size or (words and is_typed) else ())}
+            rows.append(replace(each, **dict.fromkeys(gone & vars(each).keys(), "")))
+    if words:
+        rows += [replace(each, why_void="") for each in before.coupons_of(fact.person) if each.why_void]
+    return Effects(changed=(study, person, *rows))
+
+
+_DECISION = ("stratum", "reason")
+_WORDS = ("why", "why_changed", "why_fewer")
 
 
 def _issued(before: Records, study: StudyRow, event: Event, fact: events.CouponsIssued) -> Effects:
@@ -197,7 +217,7 @@ def _imported(before: Records, study: StudyRow, event: Event, fact: events.Perso
         fact.person, fact.site, fact.code, fact.recruiter, came, fact.network_size, fact.answers,
         coupons=len(fact.coupons),
         last_issued_at=min(at, max(each.issued_at for each in fact.coupons)) if fact.coupons else None,
-        imported=f"{fact.digest}:{fact.salt}:{fact.commitment[:16]}" if fact.salt else fact.digest,
+        imported=_imported_as(fact),
     )  # fmt: skip
     new: list[Row] = [person, records.RedemptionRow(fact.code, fact.person, came, fact.site)]
     for each in fact.coupons:
@@ -222,6 +242,13 @@ def _imported(before: Records, study: StudyRow, event: Event, fact: events.Perso
     return Effects(tuple(new), changed)
 
 
+def _imported_as(fact: events.PersonImported) -> str:
+    sealed = (fact.salt, fact.commitment[:16], fact.size_salt, fact.size_commitment[:16])
+    if fact.size_commitment:
+        return ":".join((fact.digest, *sealed))
+    return ":".join((fact.digest, *sealed[:2])) if fact.salt else fact.digest
+
+
 def _there(row: T | None, what: str) -> T:
     if row is None:
         raise Contradiction(f"An event needs {what}, which no event before it made.")
@@ -229,18 +256,23 @@ def _there(row: T | None, what: str) -> T:
 
 
 class State(Records):
-    """Rows by class and key, and the events of each request; changed only by `add`."""
+    """Rows by class and key, and the events of each request; changed only by `add`.
 
-    def __init__(self) -> None:
+    A state that is only compared with tables need not keep the events, which take most of the memory.
+    """
+
+    def __init__(self, *, keep_events: bool = True) -> None:
         self._tables: dict[type, dict[Key, Row]] = {}
         self._groups: dict[tuple[type, str, str | int], list[Key]] = {}
-        self._requests: dict[str, list[Event]] = {}
+        self._parts: dict[str, int] = {}
+        self._requests: dict[str, list[Event]] | None = {} if keep_events else None
 
     def add(self, event: Event) -> None:
         """Apply the next event; if it contradicts earlier ones, raise `Contradiction` and change nothing."""
-        before = self._requests.get(event.stamp.request_key, ())
-        if event.part != len(before) + 1:
-            raise Contradiction(f"Request {event.stamp.request_key} has a part {event.part} after {len(before)} parts.")
+        request = event.stamp.request_key
+        before = self._parts.get(request, 0)
+        if event.part != before + 1:
+            raise Contradiction(f"Request {request} has a part {event.part} after {before} parts.")
         change = effects(self, event)
         new = [(type(row), row.key, row) for row in change.new]
         changed = [(type(row), row.key, row) for row in change.changed]
@@ -257,14 +289,18 @@ class State(Records):
         for kind, key, row in new:
             for name in row.GROUPS:
                 self._groups.setdefault((kind, name, getattr(row, name)), []).append(key)
-        self._requests.setdefault(event.stamp.request_key, []).append(event)
+        self._parts[request] = event.part
+        if self._requests is not None:
+            self._requests.setdefault(request, []).append(event)
 
     def copy(self) -> "State":
         """Copy the state."""
-        other = State()
+        other = State(keep_events=self._requests is not None)
         other._tables = {kind: dict(rows) for kind, rows in self._tables.items()}
         other._groups = {group: list(keys) for group, keys in self._groups.items()}
-        other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
+        other._parts = dict(self._parts)
+        if self._requests is not None:
+            other._requests = {key: list(recorded) for key, recorded in self._requests.items()}
         return other
 
     def table(self, kind: type[R]) -> Mapping[Key, R]:
@@ -287,6 +323,7 @@ class State(Records):
         return [rows[key] for key in sorted(self._groups.get((kind, field, value), ()))]
 
     def events_of(self, request_key: str) -> Sequence[Event]:
+        assert self._requests is not None, "this state keeps no events"
         return tuple(self._requests.get(request_key, ()))
 
 

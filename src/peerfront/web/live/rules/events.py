@@ -44,6 +44,30 @@ Answers = tuple[tuple[str, str], ...]
 """Questions with their answers, in order of the questions' names."""
 ERASABLE = {"not_in_digest": True}
 """Fields compared one by one when a request comes again: a digest would let people guess what was erased."""
+_LATER = {"later": True}
+
+
+class Erasable(StrEnum):
+    """What can be erased on request; each is a choice of its own."""
+
+    ANSWERS = "answers"
+    NETWORK_SIZE = "network_size"
+    WORDS = "words"
+    """What staff wrote about the person, such as the reason for another number of coupons."""
+
+
+class WithNetworkSize(Frozen):
+    """A fact with a network size, which the chain replaces by a commitment; both are empty before 0.4."""
+
+    size_salt: str = field(default="", kw_only=True, metadata=_LATER)
+    size_commitment: str = field(default="", kw_only=True, metadata=_LATER)
+
+
+class WithWords(Frozen):
+    """A fact with words of staff, which the chain replaces by a commitment; both are empty before 0.4."""
+
+    words_salt: str = field(default="", kw_only=True, metadata=_LATER)
+    words_commitment: str = field(default="", kw_only=True, metadata=_LATER)
 
 
 class PlannedCoupons(Frozen):
@@ -67,7 +91,7 @@ class StudyBegun(Frozen):
     prefix: str
     """The first characters of all its coupon codes."""
     settings: Settings
-    keys: tuple[tuple[str, str], ...] = field(default=(), metadata={"later": True})
+    keys: tuple[tuple[str, str], ...] = field(default=(), metadata=_LATER)
     """The study's keys by name, with their check values (`folder.Keys.checks`); empty before 0.4."""
 
 
@@ -130,9 +154,10 @@ class PersonEnrolled(Frozen):
     recruiter: str
 
 
-class AnswersRecorded(Frozen):
+class AnswersRecorded(WithNetworkSize):
     person: str
     network_size: int | None
+    """None if it is not known, and after erasure."""
     answers: Answers | None
     """None after erasure (`chain.erased`)."""
     salt: str = ""
@@ -141,7 +166,7 @@ class AnswersRecorded(Frozen):
     """Hash of salt and answers, which stands for them in the chain."""
 
 
-class AnswersCorrected(Frozen):
+class AnswersCorrected(WithNetworkSize, WithWords):
     person: str
     network_size: int | None
     answers: Answers | None
@@ -150,14 +175,15 @@ class AnswersCorrected(Frozen):
     commitment: str = ""
 
 
-class AnswersErased(Frozen):
-    """All answers of a person were erased, in these records and in the events before this one."""
+class AnswersErased(WithWords):
+    """All answers of a person were erased, or other texts, in these records and in the events before this one."""
 
     person: str
     why: str
+    what: tuple[Erasable, ...] = field(default=(Erasable.ANSWERS,), metadata=_LATER)
 
 
-class PersonWithdrawn(Frozen):
+class PersonWithdrawn(WithWords):
     person: str
     why: str
 
@@ -170,12 +196,12 @@ class PlanProposed(Frozen):
     lines: tuple[PlannedCoupons, ...]
 
 
-class PlanChanged(Frozen):
-    """The coordinator gave people other numbers than the plan, before approving it."""
+class PlanChanged(WithWords):
+    """The coordinator gave a person another number than the plan, before approving it."""
 
     plan: int
     lines: tuple[tuple[str, int], ...]
-    """Person and new number of coupons."""
+    """Person and new number of coupons: one line since 0.4, so that the reason can be erased for each person."""
     why: str
 
 
@@ -189,7 +215,7 @@ class PlanStopped(Frozen):
     why: str
 
 
-class CouponsOverridden(Frozen):
+class CouponsOverridden(WithWords):
     """A person gets another number of coupons in this round than planned; the stamp says who decided."""
 
     person: str
@@ -198,7 +224,7 @@ class CouponsOverridden(Frozen):
     why: str
 
 
-class CouponsIssued(Frozen):
+class CouponsIssued(WithWords):
     """A person got coupons, or none: the decision with everything behind it."""
 
     person: str
@@ -224,15 +250,19 @@ class CouponsIssued(Frozen):
     """Hash of salt, stratum and reason, which stands for them in the chain."""
 
 
-class CouponVoided(Frozen):
+class CouponVoided(WithWords):
     code: str
     why: str
+    person: str = field(default="", metadata=_LATER)
+    """Who handed it on, or was to; empty before 0.4."""
 
 
-class CouponExtended(Frozen):
+class CouponExtended(WithWords):
     code: str
     last_day: date
     why: str
+    person: str = field(default="", metadata=_LATER)
+    """Who hands it on; empty before 0.4."""
 
 
 class PaymentMade(Frozen):
@@ -254,7 +284,7 @@ class ImportedCoupon(Frozen):
     void: bool
 
 
-class PersonImported(Frozen):
+class PersonImported(WithNetworkSize):
     """Somebody took part before the study was run here."""
 
     person: str
@@ -272,7 +302,7 @@ class PersonImported(Frozen):
     paid: tuple[PaymentKind, ...]
     """Payments made for the code before the import."""
     digest: str
-    """Shows, with salt and commitment, whether a later import says the same about the person."""
+    """Shows, with salts and commitments, whether a later import says the same about the person."""
     salt: str = ""
     commitment: str = ""
 
@@ -288,7 +318,7 @@ class ActionNoted(Frozen):
     """What it concerns: a person's pseudonym, a file, the name of an account; or nothing."""
     details: tuple[tuple[str, str], ...]
     """Names and values that the audit shows, such as the format of an export."""
-    fingerprint: str = field(default="", metadata={"later": True})
+    fingerprint: str = field(default="", metadata=_LATER)
     """Of contact details, as they were encrypted and made with a key: it tells nothing about what they are."""
 
 

@@ -1,13 +1,13 @@
 """Rules of imports: continue a study that began in a spreadsheet, and import the same or a longer file again."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules.actions import Action
-from peerfront.web.live.rules.chain import commitment, committed, digest_data
+from peerfront.web.live.rules.chain import commitment, committed, digest_data, one_spelling
 from peerfront.web.live.rules.events import ActionNoted, Fact, ImportedCoupon, PaymentKind, PersonImported
 from peerfront.web.live.rules.person_rules import LARGEST_NETWORK, check_answers
 from peerfront.web.live.rules.records import CouponRow, PersonRow
@@ -43,24 +43,28 @@ def import_people(situation: Situation, wish: ImportPeople) -> tuple[Fact, ...]:
     drawn = iter(situation.unknown_codes(sum(not each.code for each in new), besides=given))
     counts = (("imported", str(len(new))), ("there_before", str(len(ordered) - len(new))))
     noted = ActionNoted(Action.IMPORT_STUDY, wish.source, counts)
-    return (noted, *(_fact(each, drawn, situation.salt()) for each in new))
+    return (noted, *(_fact(each, drawn, situation.salt) for each in new))
 
 
-def _fact(entry: ImportedPerson, drawn: Iterator[str], salt: str) -> PersonImported:
+def _fact(entry: ImportedPerson, drawn: Iterator[str], draw_salt: Callable[[], str]) -> PersonImported:
     own = {"code": entry.code or next(drawn), "drawn": not entry.code, "digest": _digest(entry)}
-    return committed(PersonImported(**vars(entry) | own), salt)
+    return committed(PersonImported(**vars(entry) | own), draw_salt)
 
 
-def _digest(entry: ImportedPerson) -> str:
-    return hashlib.sha256(one_spelling(digest_data(entry))).hexdigest()[:16]
+def _digest(entry: ImportedPerson, *, first: bool = False) -> str:
+    return hashlib.sha256(one_spelling(digest_data(entry, first=first))).hexdigest()[:16]
 
 
 def _is_unchanged(row: PersonRow, entry: ImportedPerson) -> bool:
-    """Whether a file says the same about a person as the first import; erased answers are not compared."""
-    digest, *of_answers = row.imported.split(":")
-    if digest != _digest(entry):
+    """Whether a file says the same about a person as the first import; what was erased is not compared."""
+    digest, *sealed = row.imported.split(":")
+    if digest not in (_digest(entry), _digest(entry, first=True)):
         return False
-    return not of_answers or commitment(of_answers[0], answers=entry.answers).startswith(of_answers[1])
+    texts: list[dict[str, Any]] = [{"answers": entry.answers}, {"network_size": entry.network_size}]
+    return all(
+        not salt or commitment(salt, **text).startswith(begins)
+        for text, salt, begins in zip(texts, sealed[::2], sealed[1::2], strict=False)
+    )
 
 
 def _read(situation: Situation, people: Sequence[ImportedPerson]) -> list[ImportedPerson]:

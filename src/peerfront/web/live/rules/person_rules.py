@@ -4,7 +4,7 @@ from peerfront.web.live.rules import events, requests
 from peerfront.web.live.rules.chain import committed
 from peerfront.web.live.rules.codes import shown_code
 from peerfront.web.live.rules.coupon_rules import usable
-from peerfront.web.live.rules.events import Answers, Fact, PaymentKind
+from peerfront.web.live.rules.events import Answers, Erasable, Fact, PaymentKind
 from peerfront.web.live.rules.records import PersonRow
 from peerfront.web.live.rules.refusals import Reason, Refuse
 from peerfront.web.live.rules.situation import (
@@ -58,7 +58,7 @@ def record_answers(situation: Situation, wish: requests.RecordAnswers) -> tuple[
         raise Refuse(Reason.ANSWERS_RECORDED, person=wish.person)
     check_answers(wish.answers, wish.network_size)
     recorded = events.AnswersRecorded(wish.person, wish.network_size, tuple(sorted(wish.answers)))
-    return (committed(recorded, situation.salt()),)
+    return (committed(recorded, situation.salt),)
 
 
 @rule
@@ -70,19 +70,20 @@ def correct_answers(situation: Situation, wish: requests.CorrectAnswers) -> tupl
     check_answers(wish.answers, wish.network_size)
     check_reason(wish.why)
     corrected = events.AnswersCorrected(wish.person, wish.network_size, tuple(sorted(wish.answers)), wish.why)
-    return (committed(corrected, situation.salt()),)
+    return (committed(corrected, situation.salt),)
 
 
 @rule
 def erase_answers(situation: Situation, wish: requests.EraseAnswers) -> tuple[Fact, ...]:
-    """Erase the answers of a person who withdrew, and texts that reveal them; the erasure and its reason stay."""
+    """Erase answers, network size or words about a person who withdrew; the erasure and its reason stay."""
     person = situation.reachable_person(wish.person, withdrawn_too=True)
     if person.withdrawn_at is None:
         raise Refuse(Reason.NOT_WITHDRAWN, person=wish.person)
-    if person.answers is None:
+    check_range("choices", len(wish.what), 1, len(Erasable))
+    if person.answers is None and person.network_size is None and Erasable.WORDS not in wish.what:
         raise Refuse(Reason.NO_ANSWERS, person=wish.person)
     check_reason(wish.why)
-    return (events.AnswersErased(wish.person, wish.why),)
+    return (committed(events.AnswersErased(wish.person, wish.why, wish.what), situation.salt),)
 
 
 @rule
@@ -91,11 +92,11 @@ def withdraw_person(situation: Situation, wish: requests.WithdrawPerson) -> tupl
     situation.reachable_person(wish.person)
     check_reason(wish.why)
     voided = tuple(
-        events.CouponVoided(each.code, wish.why)
+        committed(events.CouponVoided(each.code, wish.why, wish.person), situation.salt)
         for each in (situation.records.coupons_of(wish.person) if wish.void_coupons else ())
         if each.voided_at is None and situation.records.redemption(each.code) is None
     )
-    return (events.PersonWithdrawn(wish.person, wish.why), *voided)
+    return (committed(events.PersonWithdrawn(wish.person, wish.why), situation.salt), *voided)
 
 
 @rule

@@ -79,8 +79,9 @@ class PersonRow(Row, key=("person",)):
     imported: str = ""
     """A digest of an imported person's data in the file; empty for others.
 
-    Digest of all but the answers, their salt and the beginning of their commitment, 62 characters; once the answers
-    are erased, the digest alone.
+    Digest of all but answers and network size; of each of these the salt and the beginning of its commitment, empty
+    once it is erased: 108 characters. Until 0.3 the digest had the size, and the second pair was missing; once the
+    answers are erased, the first is, too.
     """
 
 
@@ -138,7 +139,7 @@ class PlanLineRow(Row, key=("plan", "person"), groups=("plan", "person")):
     why_changed: str = ""
 
 
-class OverrideRow(Row, key=("round", "person")):
+class OverrideRow(Row, key=("round", "person"), groups=("person",)):
     round: int
     person: str
     coupons: int

@@ -13,6 +13,7 @@ from peerfront.web.live.rules.actions import Action, Member
 from peerfront.web.live.rules.events import (
     ERASABLE,
     Answers,
+    Erasable,
     Frozen,
     ImportedCoupon,
     PaymentKind,
@@ -22,6 +23,7 @@ from peerfront.web.live.rules.events import (
 from peerfront.web.live.rules.study_settings import Settings
 
 _BY_SERVER = {"not_in_digest": True}  # made by the server each time a request is sent, so not part of its digest
+_ERASABLE_SINCE_0_4 = ERASABLE | {"in_first_digest": True}
 
 
 class Wish(Frozen):
@@ -78,33 +80,35 @@ class EnrolPerson(Wish, action=Action.ENROL_PERSON):
 
 class RecordAnswers(Wish, action=Action.RECORD_ANSWERS):
     person: str
-    network_size: int | None
+    network_size: int | None = field(metadata=_ERASABLE_SINCE_0_4)
     answers: Answers = field(metadata=ERASABLE)
 
 
 class CorrectAnswers(Wish, action=Action.CORRECT_ANSWERS):
     person: str
-    network_size: int | None
+    network_size: int | None = field(metadata=_ERASABLE_SINCE_0_4)
     answers: Answers = field(metadata=ERASABLE)
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class WithdrawPerson(Wish, action=Action.WITHDRAW_PERSON):
     person: str
     void_coupons: bool
     """Whether coupons that the person handed on become void, too."""
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class EraseAnswers(Wish, action=Action.ERASE_ANSWERS):
-    """Erase the answers of a person who withdrew, and strata and reasons that reveal them, from the events as well.
+    """Erase what is asked for about a person who withdrew, from the events as well.
 
-    The network size and the reasons that staff typed stay.
+    With answers or the network size go strata and reasons that reveal them. What an earlier version recorded in clear
+    stays in its events, whose hashes cover it.
     """
 
     person: str
-    why: str
-    """Must not quote answers, because it stays."""
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
+    """Must not quote what is erased, because it stays."""
+    what: tuple[Erasable, ...] = field(default=(Erasable.ANSWERS,), metadata={"later": True})
 
 
 class ProposePlan(Wish, action=Action.PROPOSE_PLAN):
@@ -118,7 +122,7 @@ class ProposePlan(Wish, action=Action.PROPOSE_PLAN):
 class ChangePlan(Wish, action=Action.CHANGE_PLAN):
     plan: int
     lines: tuple[tuple[str, int], ...]
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class ApprovePlan(Wish, action=Action.APPROVE_PLAN):
@@ -133,7 +137,7 @@ class StopPlan(Wish, action=Action.STOP_PLAN):
 class OverrideCoupons(Wish, action=Action.OVERRIDE_COUPONS):
     person: str
     coupons: int
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class PlanForOne(Frozen):
@@ -151,20 +155,20 @@ class IssueCoupons(Wish, action=Action.ISSUE_COUPONS):
     person: str
     coupons: int | None = None
     """How many are handed out; None for the decided number."""
-    why_fewer: str = ""
+    why_fewer: str = field(default="", metadata=_ERASABLE_SINCE_0_4)
     plan_for_one: PlanForOne | None = field(default=None, metadata=_BY_SERVER)
     """Used only if the approved plan has no line for the person."""
 
 
 class VoidCoupon(Wish, action=Action.VOID_COUPON):
     typed: str
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class ExtendCoupon(Wish, action=Action.EXTEND_COUPON):
     typed: str
     last_day: date
-    why: str
+    why: str = field(metadata=_ERASABLE_SINCE_0_4)
 
 
 class Pay(Wish, action=Action.PAY):
@@ -182,7 +186,7 @@ class ImportedPerson(Frozen):
     recruiter: str | None
     """None for a seed."""
     enrolled_at: datetime
-    network_size: int | None
+    network_size: int | None = field(metadata=_ERASABLE_SINCE_0_4)
     answers: Answers | None = field(metadata=ERASABLE)
     """None if they are still to be recorded."""
     coupons: tuple[ImportedCoupon, ...] = ()

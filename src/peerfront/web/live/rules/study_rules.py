@@ -3,9 +3,8 @@
 import hashlib
 from datetime import datetime
 
-from peerfront.foundation.chained_log import one_spelling
 from peerfront.web.live.rules import events, requests
-from peerfront.web.live.rules.chain import committed, plain_value
+from peerfront.web.live.rules.chain import committed, one_spelling, plain_value
 from peerfront.web.live.rules.codes import is_prefix
 from peerfront.web.live.rules.coupon_rules import check_planned
 from peerfront.web.live.rules.events import Fact
@@ -137,7 +136,7 @@ def propose_plan(situation: Situation, wish: requests.ProposePlan) -> tuple[Fact
             raise Refuse(Reason.PLAN_OUTDATED, plan=situation.study.last_plan + 1, person=line.person)
     _check_budget(situation, sum(line.coupons for line in wish.lines))
     in_order = sorted(wish.lines, key=lambda line: line.person)
-    lines = tuple(committed(line, situation.salt()) for line in in_order)
+    lines = tuple(committed(line, situation.salt) for line in in_order)
     return (events.PlanProposed(situation.study.last_plan + 1, wish.model, wish.seed, lines),)
 
 
@@ -160,7 +159,9 @@ def change_plan(situation: Situation, wish: requests.ChangePlan) -> tuple[Fact, 
         if coupons:
             _check_cap(situation, people.get(person), person, coupons)
     _check_budget(situation, sum(changed.get(name, line.coupons) for name, line in lines.items()))
-    return (events.PlanChanged(wish.plan, tuple(sorted(wish.lines)), wish.why),)
+    return tuple(
+        committed(events.PlanChanged(wish.plan, (line,), wish.why), situation.salt) for line in sorted(wish.lines)
+    )
 
 
 @rule

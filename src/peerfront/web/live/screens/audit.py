@@ -49,8 +49,8 @@ from peerfront.words.messages import sentences
 
 NOT_TOLD = frozenset(
     {
-        "answers", "network_size", "salt", "commitment", "digest", "request_digest", "lines", "settings", "fingerprint",
-        "keys", "users", "contacts",
+        "answers", "network_size", "salt", "commitment", "size_salt", "size_commitment", "words_salt",
+        "words_commitment", "digest", "request_digest", "lines", "settings", "fingerprint", "keys", "users", "contacts",
     }
 )  # fmt: skip
 """Fields that details leave out: answers are sensitive, the others long or of no use to a reader."""
@@ -74,12 +74,16 @@ def _values(fact: Fact) -> dict[str, Any]:
     if "code" in plain:
         plain["code"] = shown_code(plain["code"])
     values: dict[str, Any] = {name: typed(text) for name, text in plain.items()}
+    if isinstance(fact, events.WithWords) and fact.words_commitment and not fact.words_salt:
+        values["why"] = gettext("the reason was erased")
     match fact:
+        case events.AnswersErased():
+            values["what"] = joined([term(each.value) for each in fact.what], ", ")
         case events.PlanProposed():
             values["people"] = n_people(len(fact.lines))
             values["coupons"] = n_coupons(sum(line.coupons for line in fact.lines))
         case events.PlanChanged():
-            values["people"] = n_people(len(fact.lines))
+            values["people"] = typed(fact.lines[0][0]) if len(fact.lines) == 1 else n_people(len(fact.lines))
         case events.CouponsOverridden():
             values["coupons"] = n_coupons(fact.coupons)
         case events.CouponsIssued():

@@ -2,26 +2,36 @@
 
 import math
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as time_of_day
+from enum import StrEnum
 from threading import Lock
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import numpy as np
 from django.contrib.sessions.models import Session
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, OperationalError, transaction
 from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 
+from peerfront.web.live.operations import import_jobs
 from peerfront.web.live.operations.backups import listed
 from peerfront.web.live.planning.kept_models import live_folder
-from peerfront.web.live.records.database import DatabaseRecords, link_of, waiting, without_coupons
+from peerfront.web.live.records.database import (
+    DatabaseRecords,
+    is_busy,
+    link_of,
+    short_wait,
+    waiting,
+    without_coupons,
+)
 from peerfront.web.live.records.models import Coupon, Event, Payment, Person, Plan, Redemption, Site
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.events import CouponScanned, PaymentKind
@@ -83,38 +93,73 @@ def home(request: HttpRequest) -> HttpResponse:
 
 LEAST_FREE = 50_000_000
 """Bytes on the disk of the study's folder with which something can still be recorded for a while."""
+LONGEST_BUSY = import_jobs.LONGEST
+"""Seconds for which somebody else may write, as a large import does, before this is taken for a fault."""
 _BYTES_WRITTEN = 100_000
 _LOOKED_FOR = 10.0
 """Seconds for which the answer holds, so that nobody makes the server write or wait by asking."""
+_PATIENCE = 1_000
+"""Milliseconds to wait for others who write."""
 _looking = Lock()
-_last_look = {"at": -math.inf, "healthy": True}
+
+
+class Health(StrEnum):
+    """Whether something can be recorded."""
+
+    OK = "ok"
+    BUSY = "busy"
+    """Nothing is wrong, but somebody else is writing, and everybody waits."""
+    BROKEN = "cannot write"
+
+
+@dataclass
+class _Look:
+    """What was found when the server last looked, and since when it has found others writing each time."""
+
+    at: float = -math.inf
+    health: Health = Health.OK
+    busy_since: float | None = None
+
+    def again(self) -> None:
+        health, now = _health(), time.monotonic()
+        self.busy_since = (self.busy_since or now) if health is Health.BUSY else None
+        is_stuck = self.busy_since is not None and now - self.busy_since >= LONGEST_BUSY
+        self.at, self.health = now, Health.BROKEN if is_stuck else health
+
+
+_last_look = _Look()
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 if something can be recorded, and say nothing about the study; 503 for a full or read-only disk."""
-    if time.monotonic() - _last_look["at"] >= _LOOKED_FOR and _looking.acquire(blocking=False):
+    """Answer 200 if something can be recorded or others write, 503 for a full or read-only disk; no word of a study."""
+    if time.monotonic() - _last_look.at >= _LOOKED_FOR and _looking.acquire(blocking=False):
         try:
-            _last_look.update(healthy=_can_write(), at=time.monotonic())
+            _last_look.again()
         finally:
             _looking.release()
-    healthy = _last_look["healthy"]
-    return JsonResponse({"status": "ok" if healthy else "cannot write"}, status=200 if healthy else 503)
+    health = _last_look.health
+    return JsonResponse({"status": health.value}, status=503 if health is Health.BROKEN else 200)
 
 
-def _can_write() -> bool:
-    """Whether the folder's disk has room, and the database takes a row (which goes again) and keeps it."""
+def _health() -> Health:
+    """Whether the folder's disk takes a file, and the database a row (which go again)."""
+    folder = live_folder().path
     try:
-        if shutil.disk_usage(live_folder().path).free < LEAST_FREE:
-            return False
-        with transaction.atomic():
+        if shutil.disk_usage(folder).free < LEAST_FREE:
+            return Health.BROKEN
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x" * _BYTES_WRITTEN)
+        with short_wait(_PATIENCE), transaction.atomic():
             # It has ended when it is written, so that no browser can use it.
             row = Session.objects.create(
                 session_key=uuid4().hex, session_data="x" * _BYTES_WRITTEN, expire_date=timezone.now()
             )
             row.delete()
+    except OperationalError as problem:
+        return Health.BUSY if is_busy(problem) else Health.BROKEN
     except (OSError, DatabaseError):
-        return False
-    return True
+        return Health.BROKEN
+    return Health.OK
 
 
 def _day_start(day: date) -> datetime:

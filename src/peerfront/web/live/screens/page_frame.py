@@ -4,6 +4,7 @@ Pages for errors (400, 403, 404, 413, 500, 503) say nothing about what was sent,
 which may be what went wrong.
 """
 
+import errno
 import sys
 from collections.abc import Callable, Container, Sequence
 from datetime import date, datetime
@@ -184,13 +185,36 @@ def fault_page(status: int) -> Callable[[HttpRequest, Exception], HttpResponse]:
     return lambda request, exception: _page(status)
 
 
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """What cannot be understood; or a session that could not be written, of which Django says that it was deleted."""
+    return _cannot_write(request) if _is_not_written(exception) else _page(400)
+
+
 def server_fault(request: HttpRequest) -> HttpResponse:
-    """An error of the program, or a database that cannot be written (a full disk, a lost connection)."""
-    if isinstance(sys.exc_info()[1], OperationalError):
-        response = _page(503)
-        response["Retry-After"] = "60"
-        return response
-    return _page(500)
+    """An error of the program, or a disk or database that cannot be written (full, a lost connection)."""
+    return _cannot_write(request) if _is_not_written(sys.exc_info()[1]) else _page(500)
+
+
+_FULL = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+def _is_not_written(problem: BaseException | None) -> bool:
+    """Whether an error comes of a database or a disk that cannot be written."""
+    while problem is not None:
+        if isinstance(problem, OperationalError) or (isinstance(problem, OSError) and problem.errno in _FULL):
+            return True
+        problem = problem.__context__
+    return False
+
+
+def _cannot_write(request: HttpRequest) -> HttpResponse:
+    """Ask to send the form again: some of it may be recorded, as by an earlier transaction of the same form."""
+    response = _page(503)
+    response["Retry-After"] = "60"
+    if hasattr(request, "session"):
+        request.session.modified = False  # such as a login that could not be noted
+    request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
+    return response
 
 
 def _page(status: int) -> HttpResponse:

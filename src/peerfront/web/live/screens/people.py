@@ -129,5 +129,5 @@ def _allowed(request: HttpRequest, row: PersonRow, study: StudyRow) -> dict[str,
     decided = study.rounds > 0 and DatabaseRecords().decision(study.rounds, row.person) is not None
     allowed["override_coupons"] &= study.approved_plan is not None and not decided
     allowed["correct_answers"] &= row.answers is not None
-    allowed["erase_answers"] &= row.withdrawn_at is not None and bool(row.answers)
+    allowed["erase_answers"] &= row.withdrawn_at is not None
     return allowed

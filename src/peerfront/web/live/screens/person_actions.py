@@ -11,7 +11,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
@@ -20,9 +20,11 @@ from peerfront.web.live.planning import planning_jobs as jobs
 from peerfront.web.live.records import contacts
 from peerfront.web.live.records.database import DatabaseRecords
 from peerfront.web.live.records.leftovers import Leftovers, wipe
+from peerfront.web.live.records.recording import recorded_in_clear
 from peerfront.web.live.rules.actions import Action
 from peerfront.web.live.rules.deciding import Accepted, Answer, Refused
 from peerfront.web.live.rules.effects import promised_to
+from peerfront.web.live.rules.events import Erasable
 from peerfront.web.live.rules.refusals import Reason, refusal
 from peerfront.web.live.rules.requests import CorrectAnswers, EraseAnswers, NoteAction, OverrideCoupons, WithdrawPerson
 from peerfront.web.live.rules.study_settings import LARGEST_CAP
@@ -123,23 +125,45 @@ class WipingForm(PersonForm):
 
 
 class EraseForm(WipingForm):
-    """Erase what somebody who withdrew had answered, from the audit, too."""
+    """Erase what somebody who withdrew had answered, or what staff wrote about them, from the audit, too."""
 
     action = Action.ERASE_ANSWERS
-    title = _("Erase the answers of %(person)s")
+    title = _("Erase what is kept about %(person)s")
     lead = _(
-        "The answers are erased for good, from the audit, too, and with them the reasons and groups of decisions "
-        "about them, which may tell an answer. How many people they know stays, and so do their place among "
-        "recruiters and recruits and what staff wrote. Back-ups that were made before still hold the answers."
+        "What you choose is erased for good, from the audit, too. Their place among recruiters and recruits stays, and "
+        "numbers of coupons. Back-ups that were made before still hold what is erased."
     )
-    button = _("Erase them")
-    done = _("The answers of %(person)s are erased.")
+    button = _("Erase it")
+    done = _("What you chose about %(person)s is erased.")
     danger = True
 
+    what = forms.MultipleChoiceField(
+        label=_("What to erase"),
+        choices=(
+            (Erasable.ANSWERS.value, _("The answers")),
+            (Erasable.NETWORK_SIZE.value, _("How many people they know")),
+            (Erasable.WORDS.value, _("What staff wrote about them, such as why they got another number")),
+        ),
+        initial=[Erasable.ANSWERS.value],
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "With either of the first two go the reasons and groups of decisions about them, which may reveal it."
+        ),
+    )
     why = why_field()
 
+    def facts(self) -> list[tuple[str, object]]:
+        number = recorded_in_clear(self.person.person)
+        stays = ngettext(
+            "how many people they know and words of staff, in %(number)d event of version 0.3",
+            "how many people they know and words of staff, in %(number)d events of version 0.3",
+            number,
+        )
+        return [(gettext("Cannot be erased"), stays % {"number": number})] if number else []
+
     def wish(self) -> EraseAnswers:
-        return EraseAnswers(self.person.person, self.cleaned_data["why"])
+        chosen = tuple(map(Erasable, self.cleaned_data["what"]))
+        return EraseAnswers(self.person.person, self.cleaned_data["why"], chosen)
 
 
 class CorrectionForm(PersonForm, InterviewForm):

@@ -30,8 +30,8 @@ from peerfront.web.live.screens import (
 )
 from peerfront.web.live.screens.form_pages import form_page
 
-handler400, handler403, handler404 = (page_frame.fault_page(status) for status in (400, 403, 404))
-handler500 = page_frame.server_fault
+handler403, handler404 = (page_frame.fault_page(status) for status in (403, 404))
+handler400, handler500 = page_frame.bad_request, page_frame.server_fault
 urlpatterns = [
     path("", home.home, name="home"),
     path("login/", logins.Login.as_view(), name="login"),

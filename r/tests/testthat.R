@@ -1,0 +1,4 @@
+library(testthat)
+library(peerfront)
+
+test_check("peerfront")

@@ -1,0 +1,252 @@
+"""What users bring themselves: policies and worlds of a script, a notebook or another package.
+
+They get a name for tables and files, bytes to travel to other processes, and a digest of what they hold and of the code
+behind them, so that results of an earlier version are never taken for theirs. Packages offer theirs as entry points.
+"""
+
+import hashlib
+import inspect
+import io
+import pickle
+import re
+import sys
+import sysconfig
+import uuid
+from collections.abc import Callable
+from functools import cached_property, partial
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from peerfront.foundation.errors import SettingError
+from peerfront.foundation.messages import Message, note
+
+_LONGEST_NAME = 80
+_WELL_KNOWN = ("peerfront", "builtins", "numpy", "scipy", "numba", "pandas", "networkx", "joblib", "torch")
+"""Results say by which versions of these they were made."""
+
+
+def name_of(thing: object) -> str:
+    """What tables and files call it: its `name`, or that of the function or class."""
+    name: Any = getattr(thing, "name", None)
+    if not isinstance(name, str) or not name.strip():
+        inner = thing.func if isinstance(thing, partial) else thing
+        name = getattr(inner, "__name__", type(inner).__name__)
+    plain = re.sub(r"[^\w .=-]+", "_", name).strip(" _.-")[:_LONGEST_NAME]
+    return plain or type(thing).__name__
+
+
+def about(thing: object) -> str:
+    """The first line of its documentation; its name if it has none."""
+    own = thing if isinstance(thing, FunctionType | type) else type(thing)
+    return (inspect.getdoc(own) or name_of(thing)).partition("\n")[0]
+
+
+def wants(function: Callable[..., Any], known: str, least: int = 0) -> bool:
+    """Whether a function takes one more argument than `least`: it needs it, or names it as `known`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions say nothing of theirs
+        return True
+    places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    needed = sum(each.default is each.empty for each in places)
+    if needed > least + 1 or any(each.kind is each.KEYWORD_ONLY and each.default is each.empty for each in parameters):
+        names = [each.name for each in parameters]
+        raise SettingError("own_parts.other_arguments", name=name_of(function), most=least + 1, names=names)
+    return needed > least or (len(places) > least and places[least].name == known)
+
+
+def place_of(problem: BaseException) -> Message:
+    """What somebody's own code raised, and the line where it did."""
+    frame = problem.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    line = note("own_parts.raised", kind=type(problem).__name__, problem=str(problem))
+    if frame is None:
+        return line
+    file = Path(frame.tb_frame.f_code.co_filename).name
+    return note("own_parts.raised_at", raised=line, file=file, line=frame.tb_lineno)
+
+
+# Between processes -------------------------------------------------------------------------------------------------
+
+
+def as_bytes(thing: object, name: str) -> bytes:
+    """The thing as it travels to other processes.
+
+    Code of modules that are not installed, which somebody may be working on, travels along: a process that has loaded
+    an earlier version of it would go on with that.
+    """
+    import cloudpickle
+
+    modules = _not_installed()
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        content: bytes = cloudpickle.dumps(thing)
+    except Exception:  # some module holds what cannot travel: others load it as it stands on disk
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+        modules = []
+        try:
+            content = cloudpickle.dumps(thing)
+        except Exception as problem:  # whatever the thing's own code raises
+            raise SettingError("own_parts.cannot_travel", name=name, problem=place_of(problem)) from problem
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+    return content
+
+
+def from_bytes(content: bytes) -> Any:
+    """What `as_bytes` wrote in this run, here or in the process that asked this one; such bytes are in no file."""
+    return pickle.loads(content)
+
+
+def _not_installed() -> list[ModuleType]:
+    """The modules of somebody's own folders: not of Python, of this package, or where packages are installed."""
+    library = Path(sysconfig.get_path("stdlib"))
+    own = []
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(module, ModuleType) or not file or name == "__main__" or module.__name__ != name:
+            continue
+        path = Path(file)
+        installed = library in path.parents or {"site-packages", "dist-packages"} & set(path.parts)
+        if not installed and name.partition(".")[0] not in _WELL_KNOWN:
+            own.append(module)
+    return own
+
+
+def digest_of(thing: object) -> str:
+    """A short hash of what the thing holds and of its code; another one each time if that cannot be said."""
+    written = io.BytesIO()
+    try:
+        _Contents(written, protocol=5).dump(thing)
+    except Exception:  # nothing is kept under such a name, rather than something else taken for it
+        return uuid.uuid4().hex[:16]
+    return hashlib.blake2b(written.getvalue(), digest_size=8).hexdigest()
+
+
+def _part(*_: object) -> object:  # pragma: no cover - stands for functions and classes in bytes that nobody reads back
+    return object()
+
+
+class _Contents(pickle.Pickler):
+    """Writes functions and classes as their code, not as their name alone; what it writes is only hashed."""
+
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self._sources: dict[str, str] = {}
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, ModuleType):
+            return _part, ("module", thing.__name__, self._source(thing.__name__))
+        if isinstance(thing, FunctionType) and self._is_own(thing):
+            return _part, ("function", thing.__qualname__, self._source(thing.__module__)), self._function(thing)
+        if isinstance(thing, type) and self._is_own(thing):
+            return _part, ("class", thing.__qualname__, self._source(thing.__module__)), self._class(thing)
+        return NotImplemented if isinstance(thing, type | FunctionType) else _without_cache(thing)
+
+    @staticmethod
+    def _is_own(thing: Any) -> bool:
+        top = str(thing.__module__).partition(".")[0]
+        known = top in _WELL_KNOWN or top in sys.stdlib_module_names
+        return "<" in thing.__qualname__ or not known or top == "__main__"
+
+    def _function(self, function: FunctionType) -> tuple[object, ...]:
+        cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+        used: dict[str, object] = {}
+        if not self._source(function.__module__):  # what is in a file is in its digest
+            used = {name: function.__globals__.get(name) for name in _names(function.__code__)}
+        return _code(function.__code__), function.__defaults__, function.__kwdefaults__, cells, used
+
+    def _class(self, kind: type) -> tuple[object, ...]:
+        held = []
+        for name, value in vars(kind).items():
+            inner = getattr(value, "__func__", getattr(value, "func", getattr(value, "fget", value)))
+            if isinstance(inner, FunctionType) or not name.startswith(("__", "_abc_")):
+                held.append((name, inner))
+        return kind.__bases__, held
+
+    def _source(self, module: str) -> str:
+        """A digest of the Python files of a module's package; empty for those that have none, such as a notebook."""
+        top = str(module).partition(".")[0]
+        if top not in self._sources:
+            file = getattr(sys.modules.get(top), "__file__", None)
+            hashed = hashlib.blake2b(digest_size=8)
+            if top != "__main__" and file and top not in _WELL_KNOWN and top not in sys.stdlib_module_names:
+                path = Path(file)
+                for each in sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]:
+                    hashed.update(each.read_bytes())
+                self._sources[top] = hashed.hexdigest()
+            else:
+                self._sources[top] = ""
+        return self._sources[top]
+
+
+def _without_cache(thing: Any) -> Any:
+    """An object without what it has only worked out and kept (cached properties)."""
+    worked_out = {n for kind in type(thing).__mro__ for n, v in vars(kind).items() if isinstance(v, cached_property)}
+    if not worked_out:
+        return NotImplemented
+    reduced = thing.__reduce_ex__(5)
+    if not isinstance(reduced, tuple) or len(reduced) < 3 or not isinstance(reduced[2], dict):
+        return NotImplemented
+    held = {name: value for name, value in reduced[2].items() if name not in worked_out}
+    return (*reduced[:2], held, *reduced[3:])
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _code(code: CodeType) -> tuple[object, ...]:
+    constants = tuple(_code(each) if isinstance(each, CodeType) else _constant(each) for each in code.co_consts)
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants
+
+
+def _constant(value: object) -> str:
+    """A constant of a function as text; a set in an order that is always the same."""
+    shown = sorted(map(repr, value)) if isinstance(value, frozenset) else value
+    return f"{type(value).__name__} {shown!r}"
+
+
+def _names(code: CodeType) -> tuple[str, ...]:
+    """The names a function looks up, those of functions in it included."""
+    inner = [name for each in code.co_consts if isinstance(each, CodeType) for name in _names(each)]
+    return tuple(sorted({*code.co_names, *inner}))
+
+
+# Of other packages -------------------------------------------------------------------------------------------------
+
+
+def offered(group: str) -> dict[str, list[EntryPoint]]:
+    """What installed packages offer under the name of this group of entry points, by name; nothing is loaded."""
+    found: dict[str, list[EntryPoint]] = {}
+    for each in entry_points(group=group):
+        same = found.setdefault(each.name, [])
+        if all(other.value != each.value for other in same):  # a package may stand on the path twice
+            same.append(each)
+    return dict(sorted(found.items()))
+
+
+def loaded(group: str, name: str) -> tuple[Any, str]:
+    """What is offered under a name, and by which package; an error that names the package if it cannot be loaded."""
+    points = offered(group)[name]
+    packages = sorted(_package(each) for each in points)
+    if len(points) > 1:
+        raise SettingError("own_parts.offered_twice", name=name, packages=packages)
+    try:
+        return points[0].load(), packages[0]
+    except (Exception, SystemExit) as problem:  # whatever the package's own code raises
+        values = {"name": name, "package": packages[0], "value": points[0].value, "problem": place_of(problem)}
+        raise SettingError("own_parts.broken", **values) from problem
+
+
+def _package(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
