@@ -84,20 +84,26 @@ def test_steps_and_columns_are_whole_on_a_tablet_and_on_paper(app, page) -> None
     assert not [fold for fold in page.locator("main :is(summary, .drop)").all() if fold.is_visible()], "nothing to open"
 
 
-def test_the_whole_area_opens_the_list_of_files(page) -> None:
+def choose(page, name: str, press) -> None:
+    """Choose a file in the list that `press` opens.
+
+    Playwright does not wait until the browser has taken its order to hand over lists of files, and keys may overtake that
+    order: the list then opens for nobody (3 of 100 times on a busy machine). The answer of a script comes after it.
+    """
     with page.expect_file_chooser() as chooser:
-        page.get_by_text("Drop the file here").click()
-    chooser.value.set_files({"name": "mouse.csv", "mimeType": "text/csv", "buffer": STUDY.encode()})
-    assert page.locator(".drop input").input_value().endswith("mouse.csv")
+        page.evaluate("0")
+        press()
+    chooser.value.set_files({"name": name, "mimeType": "text/csv", "buffer": STUDY.encode()})
+    assert page.locator(".drop input").input_value().endswith(name)
+
+
+def test_the_whole_area_opens_the_list_of_files(page) -> None:
+    choose(page, "mouse.csv", page.get_by_text("Drop the file here").click)
 
 
 def test_a_file_is_chosen_by_keys_alone(page) -> None:
-    """In a page of its own: a browser opens no second list of files for a field before it has closed the first."""
     page.locator(".drop input").focus()
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Space")
-    chooser.value.set_files({"name": "keys.csv", "mimeType": "text/csv", "buffer": STUDY.encode()})
-    assert page.locator(".drop input").input_value().endswith("keys.csv")
+    choose(page, "keys.csv", lambda: page.keyboard.press("Space"))
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.get_by_text("People: 4.").wait_for()
