@@ -87,8 +87,8 @@ def test_steps_and_columns_are_whole_on_a_tablet_and_on_paper(app, page) -> None
 def choose(page, name: str, press) -> None:
     """Choose a file in the list that `press` opens.
 
-    Playwright does not wait until the browser has taken its order to hand over lists of files, and keys may overtake that
-    order: the list then opens for nobody (3 of 100 times on a busy machine). The answer of a script comes after it.
+    Playwright does not wait until the browser has taken its order to hand over lists of files, and keys may overtake
+    it: the list then opens for nobody (3 of 100 times on a busy machine). The answer of a script comes after the order.
     """
     with page.expect_file_chooser() as chooser:
         page.evaluate("0")
