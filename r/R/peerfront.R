@@ -33,13 +33,13 @@ pf_forecast <- function(model, waiting = NULL, ...) peerfront("forecast", model,
 pf_week <- function(study, ...) peerfront("week", study, ...)
 pf_backtest <- function(study, ...) peerfront("backtest", study, ...)
 pf_report <- function(model, study, out, ...) peerfront("report", model, study, out = out, ...)
-pf_estimate <- function(study, outcome, ...) peerfront("estimate", study, outcome = outcome, ...)
+pf_estimate <- function(study, outcome, ..., out = NULL) peerfront("estimate", study, outcome = outcome, ..., out = out)
 
 #' A design of the package survey: the weights of an outcome, and their replicates, from pf_estimate(..., weights = TRUE).
 pf_design <- function(estimates, outcome = 1) {
   if (is.null(estimates$weights)) stop("These estimates have no weights: pf_estimate(..., weights = TRUE).", call. = FALSE)
   row <- if (is.character(outcome)) match(outcome, estimates$weights$outcome) else outcome
-  if (is.na(row) || row > nrow(estimates$weights)) {
+  if (!isTRUE(row %in% seq_len(nrow(estimates$weights)))) {
     stop("No weights for outcome ", outcome, "; there are: ", toString(estimates$weights$outcome), call. = FALSE)
   }
   replicates <- do.call(cbind, estimates$weights$replicates[[row]])
@@ -54,9 +54,10 @@ pf_design <- function(estimates, outcome = 1) {
 #' What a table is called in messages: the name of the variable that holds it.
 name_of <- function(argument) if (is.name(argument) && nzchar(argument)) as.character(argument) else "table"
 
-#' The words of one argument: a table is written to `file`, a model is its folder, `name = value` an option, TRUE a bare one.
+#' The words of one argument: a table is written to `file`, a model is its folder, `name = value` an option, TRUE a bare one,
+#' NULL and NA none.
 as_words <- function(name, value, file) {
-  if (is.null(value)) return(character())
+  if (is.null(value) || (is.atomic(value) && length(value) == 1 && is.na(value))) return(character())
   option <- if (nzchar(name)) paste0("--", gsub("_", "-", name, fixed = TRUE)) else character()
   if (inherits(value, "peerfront")) value <- value$model %||% stop("This result names no model: give what pf_fit() gave.")
   if (is.data.frame(value)) {
@@ -117,8 +118,12 @@ print.peerfront <- function(x, ...) {
 }
 
 as.data.frame.peerfront <- function(x, ...) {
-  names_of_tables <- c(plan = "table", week = "sheet", forecast = "summary", estimate = "estimates", backtest = "forecasts",
-                       check = "problems")
-  table <- x[[names_of_tables[[attr(x, "command")]] %||% "table"]]
-  if (is.list(table) && !is.data.frame(table)) table$table else table
+  names_of_tables <- list(plan = "table", week = "sheet", forecast = "summary", estimate = "estimates",
+                          backtest = "forecasts", check = "problems", design = "estimators")
+  command <- attr(x, "command")
+  name <- names_of_tables[[command]]
+  if (is.null(name)) stop("The result of ", command, " has no main table; it has: ", toString(names(x)), call. = FALSE)
+  table <- x[[name]]
+  if (is.list(table) && !is.data.frame(table) && length(table)) table <- table$table
+  if (length(table)) table else data.frame()
 }

@@ -15,6 +15,7 @@ from peerfront.estimates.estimators import (
     STRATIFIED_SS,
     Impossible,
     estimators_for,
+    not_below,
 )
 from peerfront.estimates.recruitment_chain import Depletion, Pairs, balanced, inclusion_chances, irreducible, stationary
 from peerfront.estimates.sample import Outcome, Sample, the_sample
@@ -139,6 +140,38 @@ def test_half_of_a_population_is_no_problem_for_successive_sampling_by_state() -
     errors = {name: np.mean([each[name][1] for each in found]) - yes.mean() for name in found[0]}
     assert errors[STRATIFIED] < -0.04  # the favoured group runs out
     assert abs(errors[STRATIFIED_SS]) < 0.015
+
+
+@pytest.mark.parametrize("population", [500, 505, 520, 560, 1000])
+def test_nobody_stands_for_less_than_themselves(population, shared_data) -> None:
+    """The chain alone says 89 people with the disease where 127 were recruited and only 500 people are there."""
+    sample, outcome = fauxmadrona(shared_data)
+    (chain,) = (each for each in estimators_for(sample, outcome, population) if each.name == STRATIFIED_SS)
+    weights = chain.of_people(the_sample(sample))[0]
+    weights *= (population - sample.seed.sum()) / weights.sum()
+    assert weights[~sample.seed].min() >= 1.0 - 1e-6
+    if population == len(sample):
+        plain = outcome.values[~sample.seed].mean()
+        assert shares(sample, outcome, population)[STRATIFIED_SS][1] == pytest.approx(plain)
+
+
+sizes_and_least = st.integers(1, 6).flatmap(
+    lambda states: st.tuples(*(st.lists(st.floats(0.01, 100), min_size=states, max_size=states) for _ in range(2)))
+)
+
+
+@given(sizes_and_least, st.floats(0.0, 1.0))
+def test_shares_are_raised_to_the_least_and_the_others_keep_their_proportions(both, part) -> None:
+    sizes, least = map(np.array, both)
+    least = least / least.sum() * part
+    found = not_below(least, sizes)
+    assert found.sum() == pytest.approx(1.0)
+    assert (found >= least - 1e-12).all()
+    free = found > least + 1e-9
+    times = found[free] / sizes[free]
+    np.testing.assert_allclose(times, times.max(initial=0.0), rtol=1e-6)
+    raised = ~free & (least > 0)
+    assert (sizes[raised] * times.max(initial=0.0) <= least[raised] + 1e-8).all(), "only those that were below"
 
 
 @pytest.mark.parametrize(

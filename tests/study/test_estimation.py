@@ -272,6 +272,15 @@ def test_groups_are_compared_by_joint_replicates() -> None:
     assert pf.estimate(read(made_up(400)), "hiv", bootstraps=10).comparisons.empty
 
 
+def test_a_group_without_anybody_has_a_difference_and_no_interval() -> None:
+    table = made_up(400)
+    table.loc[table["site"] == "south", "hiv"] = "no"
+    made = pf.estimate(read(table), "hiv", by="site", bootstraps=50)
+    row = made.comparisons.set_index(["category", "estimator"]).loc[("yes", "RDS-II")]
+    assert row["difference"] < 0
+    assert row[["low", "high", "standard_error", "ratio_low"]].isna().all()
+
+
 def test_weights_are_for_people_whose_answer_is_known() -> None:
     table = made_up(200)
     table.loc[50:59, "hiv"] = ""

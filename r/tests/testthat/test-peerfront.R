@@ -7,6 +7,8 @@ test_that("arguments of R become words of the command line", {
   expect_equal(words("", "study.csv"), "study.csv")
   expect_equal(words("budget", 1e6), c("--budget", "1000000"))
   expect_equal(words("budget", NULL), character())
+  expect_equal(words("population", NA), character())
+  expect_equal(words("population", NA_real_), character())
 })
 
 test_that("results become data frames, text and NA", {
@@ -38,6 +40,15 @@ test_that("a data frame is read as its file is", {
   expect_setequal(subset(estimates, group == "everybody")$category, unique(na.omit(study$housing)))
 })
 
+test_that("files are kept where asked, and every result gives its main table or says that it has none", {
+  file <- file.path(example(), "study.csv")
+  estimates <- pf_estimate(file, "housing", bootstraps = 10, out = folder <- tempfile("estimates"))
+  kept <- read.csv(file.path(folder, "estimates.csv"))
+  expect_equal(kept$estimate, as.data.frame(estimates)$estimate)
+  expect_equal(nrow(as.data.frame(pf_check(file))), 0)
+  expect_error(as.data.frame(peerfront("example", out = tempfile("study"))), "no main table")
+})
+
 test_that("what is refused is an error with its code", {
   file <- file.path(example(), "study.csv")
   expect_error(pf_estimate(file, "hiv"), class = "names.unknown_but_near")
@@ -63,6 +74,6 @@ test_that("weights become a design of survey, and a file of R is read as it is",
   found <- survey::svymean(~factor(outcome), pf_design(estimates, "district"))
   expect_equal(as.vector(coef(found)), advised$estimate)
   expect_equal(as.vector(survey::SE(found)), advised$standard_error)
-  expect_error(pf_design(estimates, "age"), "housing, district")
+  for (wrong in list("age", 0, 3, NA)) expect_error(pf_design(estimates, wrong), "housing, district")
   expect_error(pf_design(pf_estimate(file, "housing", bootstraps = 10)), "weights = TRUE")
 })

@@ -37,13 +37,12 @@ Drawing = Callable[[int, np.random.Generator], Replicates]
 
 def drawing(kind: str, sample: Sample, state: Ints, population: int | None) -> Drawing:
     """Return what draws replicates of a sample; `state` is everybody's state of the chain."""
-    match kind:
-        case "neighbourhood":
-            return partial(neighbourhood_bootstrap, sample)
-        case "tree":
-            return partial(tree_bootstrap, sample)
-        case "salganik":
-            return partial(salganik_bootstrap, sample, state)
+    if kind == NEIGHBOURHOOD:
+        return partial(neighbourhood_bootstrap, sample)
+    if kind == TREE:
+        return partial(tree_bootstrap, sample)
+    if kind == SALGANIK:
+        return partial(salganik_bootstrap, sample, state)
     if population is None:
         raise SettingError("estimators.bootstrap_needs_population", remedy=Remedy("population"))
     return CopiedPopulation.of(sample, state, population).draw

@@ -26,6 +26,8 @@ def comparison_rows(
     if not pairs:
         return
     later, earlier = np.array(pairs).T
+    if not numeric:  # no replicate says how far from none, or all, a group may be
+        around = np.where((point > 0.0) & (point < 1.0), around, np.nan)
     difference = spread_of(point[later] - point[earlier], around[:, later] - around[:, earlier], share=False)
     most = np.inf if numeric else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -206,8 +206,7 @@ class Weighing:
         return np.asarray(weights[np.isfinite(weights).all(axis=1)])
 
     def _named(self, name: str) -> Weighted:
-        by_name = {each.name: each for each in self.estimators}
-        return by_name[one_of("estimator", name, by_name)]
+        return {each.name: each for each in self.estimators}[name]
 
     def _scaled(self, weights: Floats) -> Floats:
         weights = weights[:, self.people]

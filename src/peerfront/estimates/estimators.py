@@ -3,10 +3,11 @@
 A cell is a state of people with one value of the outcome, in one group. Estimators that weigh people one by one
 (`PeopleWeighted`) are the sample mean, RDS-II and Gile's successive sampling. Those of a chain (`ChainWeighted`) are
 RDS-I, on the outcome, and the stratified ones, on outcome x coupon stratum: each state's share of the population is its
-share of all ties divided by the mean network size of its people; within a state people are weighed as in RDS-II.
+share of all ties divided by the mean network size of its people; within a state people are weighed as in RDS-II. Where
+the population's size is known, no state is smaller than the people of it who came.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from peerfront.foundation.messages import Message, note
 
 MEAN, RDS_I, RDS_II, SS = "mean", "RDS-I", "RDS-II", "SS"
 STRATIFIED, STRATIFIED_SS = "stratified", "stratified SS"
+NEEDS_POPULATION = (SS, STRATIFIED_SS)
 _TINY = 1e-300
 _BARELY = 1e-3  # of a recruit, spread over the row of a state: a replicate may lack what the sample has
 
@@ -61,6 +63,7 @@ class ChainWeighted:
     start: Floats | None = None  # [states, states], ties of the whole sample: replicates are near them
     finite: FinitePopulation | None = None
     """Where the population's size is known: how depletion answers a replicate's change of the states' ties."""
+    raised: Floats | None = None  # [states], times what the chain alone gives, so that no state has fewer than came
 
     def totals(self, replicates: Replicates, codes: Ints, n_codes: int, values: Floats | None = None) -> Floats:
         """Sum weights (times values, if given) over the people of each code, [replicates, codes]."""
@@ -83,7 +86,8 @@ class ChainWeighted:
         if self.finite is not None:
             ties = ties * np.exp((ties - self.finite.ties.sum(axis=1)) @ self.finite.stretch.T)
         reported = summed(replicates.people, self.state, self.pairs.n_states, self.weights * self.network_size)
-        return np.where(reported > 0, ties / np.maximum(reported, _TINY), 0.0)
+        factor = np.where(reported > 0, ties / np.maximum(reported, _TINY), 0.0)
+        return factor if self.raised is None else factor * self.raised
 
     def tie_shares(self, replicates: Replicates) -> Floats:
         """Each state's share of all ties, [replicates, states]."""
@@ -99,6 +103,19 @@ class ChainWeighted:
             everybody = np.bincount(self.pairs.target, minlength=self.pairs.n_states)
             counts = counts + _BARELY * everybody / max(everybody.sum(), 1)
         return stationary(counts)
+
+
+def not_below(least: Floats, sizes: Floats) -> Floats:
+    """Shares of 1 in proportion to sizes, raised to `least` where they are below, [states]."""
+    raised = np.zeros(len(sizes), dtype=bool)
+    shares = sizes / sizes.sum()
+    while (shares < least).any():
+        raised |= shares < least
+        if raised.all():
+            return least / least.sum()
+        rest = np.where(raised, 0.0, sizes)
+        shares = np.where(raised, least, rest * ((1.0 - least[raised].sum()) / max(float(rest.sum()), _TINY)))
+    return shares
 
 
 Weighted = PeopleWeighted | ChainWeighted
@@ -171,7 +188,10 @@ def _chain(
         ties = balanced(pairs, whole.pairs, nothing)[0]
         return ChainWeighted(name, state, size, np.where(sample.seed, 0.0, 1.0 / size), pairs, nothing, ties)
     finite = fit_depletion(sample, state, pairs, population, whole.pairs)
-    return ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite)
+    chain = ChainWeighted(name, state, size, finite.weights, pairs, finite.depletion, finite.ties, finite)
+    people = summed(chain.of_people(whole), state, pairs.n_states)[0]  # in each state, in the chain's own unit
+    raised = not_below(finite.least, people) * people.sum() / np.maximum(people, _TINY)
+    return replace(chain, raised=raised)
 
 
 def _silent_stratum(sample: Sample, pairs: Pairs) -> Message | None:

@@ -205,6 +205,7 @@ class FinitePopulation:
     ties: Floats  # [states, states], of the sample
     response: Floats  # [states, states], what a change of the states' ties comes to when depletion follows it
     stretch: Floats  # [states, states], by how much people per tie of a state change with the states' ties, in logs
+    least: Floats  # [states], the share of the population, seeds aside, that has come: no state is smaller
 
 
 def fit_depletion(sample: Sample, state: Ints, pairs: Pairs, population: int, multiplicity: Floats) -> FinitePopulation:
@@ -236,7 +237,8 @@ def fit_depletion(sample: Sample, state: Ints, pairs: Pairs, population: int, mu
     # More ties in a state leave more of it, so fewer recruitments are filled in: a change is answered by a smaller one.
     response = np.linalg.pinv(np.eye(pairs.n_states) - np.column_stack(columns))
     weights = people.weights(shares)
-    return FinitePopulation(Depletion(people.period, left), weights, ties, response, np.column_stack(stretches))
+    least = np.bincount(people.state, weights=people.count, minlength=pairs.n_states) / people.wanted
+    return FinitePopulation(Depletion(people.period, left), weights, ties, response, np.column_stack(stretches), least)
 
 
 @dataclass(frozen=True, eq=False)

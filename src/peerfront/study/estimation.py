@@ -21,6 +21,7 @@ from peerfront.estimates.estimating import (
     checked_population,
     estimate_outcome,
 )
+from peerfront.estimates.estimators import NEEDS_POPULATION, STRATIFIED
 from peerfront.estimates.population_size import PopulationSize, population_size
 from peerfront.estimates.sample_diagnostics import Diagnostics, diagnosed
 from peerfront.foundation.checked_calls import checked, checked_class
@@ -113,6 +114,13 @@ class Estimates(Readable):
         by_name = {each.outcome.name: each for each in self.outcomes}
         one = self.outcomes[0] if outcome is None else by_name[one_of("outcome", outcome, by_name)]
         assert one.weighing is not None
+        why = one.verdict.cannot.get(estimator or "")
+        if why is not None:
+            raise SettingError("estimation.weights_cannot", estimator=estimator, name=one.outcome.name, why=why)
+        if estimator in NEEDS_POPULATION and self.population is None:
+            raise SettingError("estimation.weights_need_population", estimator=estimator, remedy=Remedy("population"))
+        if estimator == STRATIFIED and len(self.study_sample.sample.strata) == 1:
+            raise SettingError("estimation.weights_one_stratum", estimator=estimator)
         if estimator is not None:
             names = [each.name for each in one.weighing.estimators]
             return one, one.weighing, one_of("estimator", estimator, names)
