@@ -6,18 +6,23 @@ The default settings were chosen with the truth of draws 0 and 1 in sight, so dr
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from peerfront.foundation.covariates import uniform_codes
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.model_diagnostics import field_distances, rate_errors
 from peerfront.models.offspring.generator_choice import GENERATORS, fit_generator
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response.response_fit import ResponseSettings, fit_response
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.simulated_history import simulate_history
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "models"))
+
+from truth_errors import field_distances, rate_errors
 
 CAPACITY = {"paper": ResponseSettings.paper(), "default": ResponseSettings()}
 JUDGED, CHILDREN = 400, 20

@@ -17,6 +17,7 @@ The paper's world with the true models, draw 0 (bias: draws 0 to 2; rounding: a 
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -29,7 +30,6 @@ from peerfront.gfp.fitted_value_iteration import FittedValueIterationSettings, l
 from peerfront.gfp.learning import earned, embedding_error, sampled_embeddings
 from peerfront.gfp.surrogate import LaplaceSettings, PersonInputs, SurrogateSettings
 from peerfront.gfp.training import LaplaceTrainer, Surrogate
-from peerfront.models.model_diagnostics import rate_errors
 from peerfront.models.offspring import diffusion
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.models.response import response_training
@@ -37,6 +37,10 @@ from peerfront.models.response.response_fit import ResponseSettings, fit_respons
 from peerfront.problem import Rules
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.simulated_history import simulate_history
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "models"))
+
+from truth_errors import rate_errors
 
 WORLD = "icpsr22140"
 

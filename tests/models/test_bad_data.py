@@ -1,28 +1,21 @@
 """People and histories no model may accept, or accept only in a defined way: never a wrong answer."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
+from truth_errors import field_distances
 
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
 from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
-from peerfront.models.model_diagnostics import (
-    field_distances,
-    offspring_report,
-    rate_errors,
-    response_report,
-)
+from peerfront.models.model_diagnostics import response_report
 from peerfront.models.offspring.generator_choice import fit_offspring
-from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs, sampled_children
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.models.response.response_training import Trainer
-from peerfront.words.model_figures import offspring_figure
 
 # Training that goes wrong ------------------------------------------------------------------------------------------
 
@@ -167,8 +160,6 @@ def test_models_are_judged_on_their_own_schema() -> None:
     history = dataclasses.replace(a_history(), schema=renamed)
     with pytest.raises(SettingError, match=r"a \(3 categories\).*the data by c \(3 categories\)"):
         response_report(fitted("nb"), history)
-    with pytest.raises(SettingError, match="the data by c"):
-        offspring_report(fitted("inheritance"), Pairs.of(history))
 
 
 def test_nothing_to_judge_by() -> None:
@@ -180,29 +171,7 @@ def test_nothing_to_judge_by() -> None:
         response_report(fitted("poisson"), history, parameters=-1)
     for samples in (0, -1, 2.5):
         with pytest.raises(SettingError, match="samples must be"):
-            offspring_report(model, Pairs.of(history), samples=samples)
-        with pytest.raises(SettingError, match="samples must be"):
             sampled_children(model, history.parents, samples)
-        with pytest.raises(SettingError, match="samples must be"):
-            field_distances(model, model, history.parents, samples)
-    with pytest.raises(SettingError, match="no parents"):
-        field_distances(model, model, history.parents[:0])
-    with pytest.raises(SettingError, match="one of each per person"):
-        rate_errors(np.ones(3), np.ones(1))
-    with pytest.raises(SettingError, match="at least one person"):
-        rate_errors(np.ones(0), np.ones(0))
-    assert math.isnan(rate_errors(np.ones(3), np.arange(3.0))["correlation"])
-    with pytest.raises(SettingError, match="no report"):
-        offspring_figure({})
-
-
-def test_missing_fields_do_not_give_a_good_generator_away() -> None:
-    rng = named_generator("missing", "detection")
-    parents, children = ((rng.random((800, 2)) * SCHEMA.sizes).astype(np.int16) for _ in range(2))
-    holes = np.where(rng.random((800, 2)) < 0.5, np.int16(-1), children)
-    pairs = Pairs(SCHEMA, parents, holes)
-    report = offspring_report(fit_inheritance(pairs), pairs, samples=5)
-    assert abs(report.detection - 0.5) < 4 * report.detection_error
 
 
 class Copies:

@@ -2,12 +2,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from truth_errors import rate_errors
 
 from peerfront.foundation.counts import FAMILIES, poisson_quantile
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError, UnknownName
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.model_diagnostics import rate_errors, response_report
+from peerfront.models.model_diagnostics import response_report
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, NETWORK, ResponseSettings, fit_response
 from peerfront.problem import History
 from peerfront.simulation.catalog import make_world

@@ -3,20 +3,16 @@ import dataclasses
 import numpy as np
 import pytest
 from small_fits import a_history, fitted
+from truth_errors import field_distances, rate_errors
 
 from peerfront.foundation.randomness import named_luck
-from peerfront.models.model_diagnostics import (
-    field_distances,
-    offspring_report,
-    rate_errors,
-    response_report,
-)
+from peerfront.models.model_diagnostics import response_report
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
 from peerfront.models.offspring.pairs import Pairs
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.icpsr22140 import Inheritance, SoftplusPoisson
 from peerfront.simulation.simulated_history import HistorySettings, simulate_history
-from peerfront.words.model_figures import capacity_figure, offspring_figure
+from peerfront.words.model_figures import capacity_figure
 
 
 def test_the_truth_passes_and_a_wrong_model_fails() -> None:
@@ -65,16 +61,9 @@ def test_rate_errors() -> None:
     assert found["top_decile_bias"] == pytest.approx(-5.0)
 
 
-def test_a_generator_is_judged_by_its_samples() -> None:
+def test_the_table_is_near_the_truth_and_another_generator_is_not() -> None:
     world = make_world("icpsr22140")
     pairs = Pairs.of(simulate_history(world, HistorySettings(triples=0, pairs=1500), seed=1))
-    truth = offspring_report(world.offspring, pairs, samples=60)
-    never = offspring_report(Inheritance(world.schema, np.zeros(17)), pairs, samples=60)
-    assert truth.match_error < 0.02 < 0.3 < never.match_error
-    assert truth.log_score > never.log_score
-    assert abs(truth.detection - 0.5) < 4 * truth.detection_error
-    assert never.detection > 0.9
-    assert list(truth.fields["field"]) == list(world.schema.names)
     table = fit_inheritance(pairs)
     people = world.population(named_luck(("d",), 100))
     assert field_distances(table, world.offspring, people, 60).mean() < 0.06
@@ -88,6 +77,3 @@ def test_the_pictures_show_the_numbers() -> None:
     left, right = capacity_figure(report).axes
     assert len(left.patches) == len(report.rootogram)
     assert right.lines[-1].get_ydata() == pytest.approx(report.calibration["predicted"].to_numpy())
-    judged = offspring_report(world.offspring, Pairs.of(history), samples=20)
-    (axis,) = offspring_figure({"truth": judged}).axes
-    assert axis.lines[0].get_ydata() == pytest.approx(judged.fields["match_model"].to_numpy())

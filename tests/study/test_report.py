@@ -240,7 +240,7 @@ document.getElementById("page").onload = () => {{
 </script></body></html>"""
 
 
-@pytest.mark.parametrize(("width", "place", "charts"), [(1280, "", 2), (1280, "#fit", 10), (390, "#appendix", 10)])
+@pytest.mark.parametrize(("width", "place", "charts"), [(1280, "", 2), (1280, "#fit", 9), (390, "#appendix", 9)])
 def test_it_renders_in_a_browser(page: str, tmp_path: Path, width: int, place: str, charts: int) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:

@@ -21,7 +21,7 @@ from peerfront.estimates.sample import Outcome, Sample
 from peerfront.estimates.sample_diagnostics import Diagnostics
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.stored import FEWEST, rounded_counts
-from peerfront.models.model_diagnostics import CapacityReport, OffspringReport, share_interval
+from peerfront.models.model_diagnostics import CapacityReport, share_interval
 from peerfront.study.estimation import estimate
 
 _LEAST_PART = 20  # smallest wave, category or stratum that is published
@@ -60,11 +60,6 @@ def published_capacity(report: CapacityReport) -> CapacityReport:
         rootogram=rootogram,
         calibration=calibration.assign(people=people, observed=shares, low=low, high=high),
     )
-
-
-def published_offspring(report: OffspringReport, homophily: pd.DataFrame) -> OffspringReport:
-    """Shares of recruits who are like their recruiter, as in `published_homophily`."""
-    return replace(report, fields=report.fields.assign(match_data=homophily["same"].to_numpy()))
 
 
 def published_homophily(table: pd.DataFrame) -> pd.DataFrame:

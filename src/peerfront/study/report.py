@@ -5,19 +5,19 @@ Counts are published so that they reveal no group of fewer than five people (`pu
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from peerfront.data.study import Study, Summary, summarise
-from peerfront.data.study_schema import EVERYBODY, StudySchema, encode_study, frontier_of, history_of
+from peerfront.data.study_schema import StudySchema, encode_study, frontier_of, history_of
 from peerfront.foundation.covariates import UNKNOWN
 from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, Progress, note, part_of, silent, warning
 from peerfront.foundation.settings import at_least, check_fields, one_or_more, optional, seed_number, text_list, truth
 from peerfront.foundation.stored import rounded_count
+from peerfront.models.model_diagnostics import CapacityReport, response_report
 from peerfront.problem import Frontier, History, Rules
 from peerfront.problem.state import MOST_EPISODES
 from peerfront.study.advice import advise
@@ -41,7 +41,6 @@ from peerfront.study.published_tables import (
     published_capacity,
     published_estimates,
     published_homophily,
-    published_offspring,
 )
 from peerfront.study.report_calendar import CalendarPage, EarlierBacktest, EarlierForecast, calendar_page
 from peerfront.study.study_state import AT_ONCE, Standing, standing_today
@@ -126,10 +125,8 @@ class StudyReport:
     homophily: pd.DataFrame
     estimates: PublishedEstimates | None
     calendar: CalendarPage | None
-    capacity: Any | None
+    capacity: CapacityReport | None
     """How well the model describes how many people bring; None if the file has nobody with finished coupons."""
-    offspring: dict[str, Any] | None
-    """How well the model describes whom people bring; None if the file shows nothing about it."""
 
 
 def study_report(
@@ -194,7 +191,7 @@ def study_report(
         homophily=homophily,
         estimates=_estimates(study, settings),
         calendar=calendar_page(study, before, backtest),
-        **_diagnostics(fit, history, settings.seed, homophily),
+        capacity=_capacity(fit, history),
     )
 
 
@@ -226,19 +223,10 @@ def _fields(study: Study, schema: StudySchema) -> tuple[FieldUse, ...]:
     )
 
 
-def _diagnostics(fit: Fit, history: History, seed: int, homophily: pd.DataFrame) -> dict[str, Any]:
-    """How well the models describe this file; None for what it shows nothing about."""
-    from peerfront.models.model_diagnostics import offspring_report, response_report
-    from peerfront.models.offspring.pairs import Pairs
-
-    capacity = offspring = None
-    if (history.coupons > 0).any():
-        capacity = published_capacity(response_report(next(iter(fit.responses.values())), history, parameters=0))
-    if len(history.parents) and history.schema.fields != (EVERYBODY,):
-        kind = str(fit.scores.get("offspring", {}).get("kind", "generator"))
-        report = offspring_report(fit.offspring, Pairs.of(history), samples=50, seed=seed)
-        offspring = {kind: published_offspring(report, homophily)}
-    return {"capacity": capacity, "offspring": offspring}
+def _capacity(fit: Fit, history: History) -> CapacityReport | None:
+    if not (history.coupons > 0).any():
+        return None
+    return published_capacity(response_report(next(iter(fit.responses.values())), history, parameters=0))
 
 
 def _estimates(study: Study, settings: ReportSettings) -> PublishedEstimates | None:

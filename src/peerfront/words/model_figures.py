@@ -1,16 +1,11 @@
-"""One picture for each kind of model, for readers who know statistics but not this program."""
-
-import textwrap
-from collections.abc import Mapping
+"""A picture of how well a response model fits, for readers who know statistics but not this program."""
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from peerfront.foundation.errors import SettingError
-from peerfront.foundation.pictures import COLOURS, LABEL, NARROW, new_figure
-from peerfront.foundation.shown import visible
-from peerfront.models.model_diagnostics import CapacityReport, OffspringReport
+from peerfront.foundation.pictures import NARROW, new_figure
+from peerfront.models.model_diagnostics import CapacityReport
 from peerfront.words.language import say
 
 _OBSERVED, _EXPECTED = "#56B4E9", "#D55E00"
@@ -44,31 +39,4 @@ def capacity_figure(report: CapacityReport, title: str = "", *, narrow: bool = F
     right.legend(**below)
     if title:
         figure.suptitle(title)
-    return figure
-
-
-def offspring_figure(reports: Mapping[str, OffspringReport], title: str = "", *, narrow: bool = False) -> Figure:
-    """Draw how often recruits share their recruiter's category, by field: the data and each generator."""
-    if not reports:
-        raise SettingError("diagnostics.no_report")
-    first = next(iter(reports.values())).fields
-    width = NARROW if narrow else max(6.0, 1.5 + 0.55 * len(first))
-    figure = new_figure(width, 4.2)
-    axis = figure.subplots()
-    places = np.arange(len(first))
-    axis.bar(places, first["match_data"], color="#DDDDDD", label=str(say("the study")))
-    for number, (name, report) in enumerate(reports.items()):
-        shift = (number - (len(reports) - 1) / 2) * 0.6 / max(len(reports), 1)
-        legend = say(
-            "{name}: made-up recruits are recognised {share:.0%} of the time (50% is perfect)",
-            name=name,
-            share=report.detection,
-        )
-        label = "\n".join(textwrap.wrap(str(legend), LABEL if narrow else 200))
-        axis.plot(
-            places + shift, report.fields["match_model"], "osD^v"[number % 5], color=COLOURS[number % 5], label=label
-        )
-    axis.set_xticks(places, [visible(name, 40) for name in first["field"]], rotation=60, ha="right")
-    axis.set(ylabel=str(say("recruits like their recruiter")), ylim=(0.0, 1.05), title=title or None)
-    figure.legend(loc="outside lower center", ncols=1, frameon=False)
     return figure

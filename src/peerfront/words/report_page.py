@@ -89,7 +89,6 @@ def report_page(report: StudyReport) -> str:
             coupons_chart=_coupons_chart(fit),
             coupon_stories=_coupon_stories(fit),
             capacity_picture=_capacity_picture(report),
-            offspring_picture=_offspring_picture(report),
             natural=report.natural,
             plan=_plan(report),
             details=[*_details(report), *summary.details()],
@@ -292,15 +291,6 @@ def _capacity_picture(report: StudyReport) -> Picture | None:
         return None
     shows = say("People by how many they brought, and use of coupons, as seen and as the model expects.")
     return _picture(capacity_figure, report.capacity, shows)
-
-
-def _offspring_picture(report: StudyReport) -> Picture | None:
-    from peerfront.words.model_figures import offspring_figure
-
-    if report.offspring is None:
-        return None
-    shows = say("Share of recruits like their recruiter by field, in the data and in the model.")
-    return _picture(offspring_figure, report.offspring, shows)
 
 
 def _backtest_picture(calendar: CalendarPage | None) -> Picture | None:
