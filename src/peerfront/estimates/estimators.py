@@ -108,11 +108,11 @@ class ChainWeighted:
 def not_below(least: Floats, sizes: Floats) -> Floats:
     """Shares of 1 in proportion to sizes, raised to `least` where they are below, [states]."""
     raised = np.zeros(len(sizes), dtype=bool)
-    shares = sizes / sizes.sum()
+    shares: Floats = sizes / sizes.sum()
     while (shares < least).any():
         raised |= shares < least
         if raised.all():
-            return least / least.sum()
+            return np.asarray(least / least.sum())
         rest = np.where(raised, 0.0, sizes)
         shares = np.where(raised, least, rest * ((1.0 - least[raised].sum()) / max(float(rest.sum()), _TINY)))
     return shares
