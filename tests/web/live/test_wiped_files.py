@@ -52,6 +52,13 @@ def _hits(secret: bytes) -> dict[str, int]:
     return found
 
 
+def _told(what: str, before: dict[str, int], after: dict[str, int]) -> None:
+    """Print a line for docs/results/live.md: pytest -s."""
+    size = sum(path.stat().st_size for path in _files())
+    hits = [f"{sum(each.values())} in {len(each)} files" for each in (before, after)]
+    print(f"\n{connection.vendor}, {what}: {len(_files())} files, {size:,} bytes; hits {hits[0]}, then {hits[1]}")
+
+
 def _sql(*statements: str) -> None:
     with connection.cursor() as cursor:
         for statement in statements:
@@ -122,11 +129,15 @@ def plan(secrets) -> PlanFolder:
 def test_what_plans_expected_of_the_person_goes_with_what_it_follows_from(plan, what, tmp_path) -> None:
     page = LiveStudy.__new__(LiveStudy).client(Role.COORDINATOR)
     assert b"97.31% 12.07%" in page.get("/plan/").content
-    assert all(map(_hits, OF_ANA))
+    before = [_hits(each) for each in OF_ANA]
+    assert all(before)
     _erase("words")
     assert all(map(_hits, OF_ANA)), "words are another choice"
     assert b"files of plans still hold" not in _erase(what).content
-    assert [_hits(each) for each in OF_ANA] == [{}, {}, {}]
+    after = [_hits(each) for each in OF_ANA]
+    for hits in zip(before, after, strict=True):
+        _told(f"plan, with {what}", *hits)
+    assert after == [{}, {}, {}]
     assert plan.summary == replace(FIGURES, chances={"bea": "41%"}, brings={"bea": (1.0, 0.5)})
     assert b"97.31% 12.07%" not in page.get("/plan/").content
     with zipfile.ZipFile(write_backup(STUDY_FOLDER, tmp_path / "new.zip")) as archive:
@@ -175,8 +186,7 @@ def test_no_byte_is_left_after_erasing_while_the_server_runs(log_is_removed, sec
     assert before
     page = _erase(what)
     after = _hits(secrets[what])
-    size = sum(path.stat().st_size for path in _files())
-    print(f"{connection.vendor}, {what}: {len(_files())} files, {size:,} bytes; hits before {before}, after {after}")
+    _told(what, before, after)
     assert after == {}
     assert not STUDY_FOLDER.unwiped.exists()
     assert b"still hold what was erased" not in page.content
