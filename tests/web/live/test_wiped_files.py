@@ -161,12 +161,14 @@ def test_a_plan_that_could_not_be_written_or_was_made_meanwhile_loses_it_later(p
     assert not any(map(_hits, OF_ANA))
 
 
-def test_what_a_killed_drill_left_is_removed(secrets) -> None:
-    left = STUDY_FOLDER.path / _of_a_killed_run()
-    left.mkdir()
-    (left / "study.sqlite3").touch()
+def test_what_a_killed_drill_and_a_killed_back_up_left_is_removed(secrets) -> None:
+    left = [folder / _of_a_killed_run() for folder in (STUDY_FOLDER.path, STUDY_FOLDER.backups)]
+    left[0].mkdir()
+    for file in (left[0] / "study.sqlite3", left[1]):
+        file.write_bytes(secrets["answers"])
+    assert len(_hits(secrets["answers"])) >= 2
     tidy_up()
-    assert not left.exists()
+    assert not any(each.exists() for each in left)
 
 
 def _sealed() -> bytes:

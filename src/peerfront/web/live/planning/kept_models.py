@@ -206,11 +206,12 @@ def forget_people(names: Collection[str]) -> None:
     for file in live_folder().models.glob("*/plan-*/summary.json"):
         remove_leftovers(file.parent)  # such as a summary that was half written
         try:
-            data = own_json(file, {each: {str: ANYTHING} for each in _OF_A_PERSON})
-        except DamagedFile:  # nobody reads it any more
+            data = own_json(file, {})
+        except DamagedFile:  # nobody can read it
             continue
-        left = {each: {name: data[each][name] for name in data[each] if name not in names} for each in _OF_A_PERSON}
-        if any(left[each] != data[each] for each in _OF_A_PERSON):
+        by_person = {each: data[each] for each in _OF_A_PERSON if isinstance(data.get(each), dict)}
+        left = {each: {name: own[name] for name in own if name not in names} for each, own in by_person.items()}
+        if left != by_person:
             _write_summary(file, data | left)
 
 

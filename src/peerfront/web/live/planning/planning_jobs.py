@@ -427,14 +427,14 @@ def forget_erased() -> None:
 
 
 def tidy_up() -> None:
-    """Remove sessions that have ended, what killed drills have left, and what was erased but could not go at once.
+    """Remove sessions that have ended, what killed drills and back-ups left, and what was erased but could not go then.
 
     A plan that was made while something was erased has it in its results.
     """
     ended = Session.objects.filter(expire_date__lt=timezone.now())
     if ended.exists():  # a deletion would lock the database each minute
         ended.delete()
-    remove_leftovers(live_folder().path)
+    remove_leftovers(live_folder().path, live_folder().backups)
     wipe()
     forget_erased()
 
