@@ -5,6 +5,7 @@ python benchmarks/live_size.py pages FOLDER
 python benchmarks/live_size.py whole FOLDER
 python benchmarks/live_size.py load FOLDER --clients 20 --minutes 2
 python benchmarks/live_size.py load FOLDER --clients 20 --minutes 10 --months 3 --think 0
+python benchmarks/live_size.py make SMALL --people 1000
 
 `make` writes a study of 20,000 people and 100,000 coupons by the rules' own effects and the hash chain; give its folder
 to the others (and set DATABASE_URL if it is in PostgreSQL). `pages` opens each page as each role that may, in this
@@ -20,8 +21,10 @@ import os
 import random
 import re
 import statistics
+import sys
 import threading
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -98,7 +101,7 @@ def made_facts(n_people: int, per_person: int) -> Iterator[tuple[datetime, str |
             yield at, site, events.PaymentMade(code, events.PaymentKind.INTERVIEW, person, 2000, "EUR")
         if holder and draw.random() < 0.85:
             yield at, site, events.PaymentMade(code, events.PaymentKind.RECRUITING, holder, 500, "EUR")
-        if number > n_people - 300:
+        if number > n_people - n_people * 3 // 200:
             waiting.append(person)  # come after the plan
             continue
         codes = tuple(fresh() for _ in range(per_person))
@@ -109,10 +112,10 @@ def made_facts(n_people: int, per_person: int) -> Iterator[tuple[datetime, str |
         yield at, site, committed(issued, salt)
         out[site] += [(each, person) for each in codes]
         if draw.random() < 0.02:
-            void = out[site].pop(-draw.randint(1, per_person))[0]
-            yield at, site, events.CouponVoided(void, "lost")
+            void, whose = out[site].pop(-draw.randint(1, per_person))
+            yield at, site, committed(events.CouponVoided(void, "lost", whose), salt)
         if draw.random() < 0.005:
-            yield at, site, events.PersonWithdrawn(person, "no time")
+            yield at, site, committed(events.PersonWithdrawn(person, "no time"), salt)
     plan = tuple(committed(events.PlannedCoupons(each, 3, "", 1.0, "three each"), salt) for each in waiting)
     yield end, None, events.PlanProposed(2, "model", 2, plan)
     yield end, None, events.PlanApproved(2, 2)
@@ -204,9 +207,10 @@ def some_names(site: str = "north") -> dict[str, str]:
     study = DatabaseRecords().study()
     assert isinstance(study, StudyRow)
     own = models.Person.objects.filter(site=site)
+    holders = own.filter(coupons__gt=0).order_by("person")
     used = models.Redemption.objects.filter(person__site=site, person__answers__isnull=False).order_by("-at")
     return {
-        "person": own.filter(coupons__gt=0).order_by("person")[1000].person,
+        "person": holders[min(1000, holders.count() - 1)].person,
         "waiting": waiting(study.settings).filter(site=site).order_by("person")[0].person,
         "seed": models.Person.objects.filter(recruiter=None).order_by("person")[0].person,
         "used": used[5].coupon_id,
@@ -265,9 +269,15 @@ def whole(folder: Path) -> None:
     """Verify and export the study, each in a process of its own."""
     for name in ("export", "verify"):
         if (child := os.fork()) == 0:
-            _measured(folder, name)
-            os._exit(0)
-        os.waitpid(child, 0)
+            try:
+                _measured(folder, name)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            sys.exit(f"{name} failed")
 
 
 def _measured(folder: Path, name: str) -> None:
@@ -397,7 +407,7 @@ def load(
     names, codes = [some_names(site) for site in SITES], {site: open_codes(site) for site in SITES}
     for each in codes.values():
         random.Random(0).shuffle(each)
-        assert len(each) > 400, len(each)
+        assert len(each) >= 50, len(each)
     connections.close_all()
     server = Server()
     server.start()

@@ -152,12 +152,12 @@ def test_places_that_cannot_be_written(run, study, tmp_path, monkeypatch) -> Non
     assert run("check", study, "--mend", "--yes", "--copy", tmp_path / "study.xlsx")[0] == 2
     assert run("check", study, "--yes")[0] == 2
 
-    def full(temporary, path, content, *, private):
+    def full(temporary, path, *, private):
         if path.name == "study.mended.csv":
             raise OSError(28, "No space left on device")
-        temporary.write_bytes(content)
+        return temporary.open("xb")
 
-    monkeypatch.setattr(files, "write_temporary", full)
+    monkeypatch.setattr(files, "open_temporary", full)
     code, _, err = run("check", study, "--mend", "--yes")
     assert code == 2
     assert "No space left" in err

@@ -2,8 +2,10 @@
 
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -137,6 +139,36 @@ def test_a_read_only_file_is_not_replaced(tmp_path) -> None:
     (tmp_path / "a.csv").chmod(0o400)
     with pytest.raises(OutputExists, match="read-only"):
         check_output(tmp_path / "a.csv", overwrite=True)
+
+
+REPLACE = """
+import os, sys
+from pathlib import Path
+from peerfront.foundation.files import write_temporary, write_text
+if os.geteuid() == 0:
+    os.seteuid(65534)
+folder = Path(sys.argv[1])
+write_text(folder / "a.csv", "new")
+write_temporary(folder / "temporary", folder / "a.csv", b"newer")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows does not replace read-only files")
+def test_who_is_not_root_replaces_a_read_only_file_too_and_it_stays_so(tmp_path) -> None:
+    """Such as the weights of a fit that somebody protected."""
+    folder = Path(tempfile.mkdtemp())  # which others can reach, as they cannot that of pytest
+    try:
+        (folder / "a.csv").write_text("old")
+        (folder / "a.csv").chmod(0o444)
+        if os.geteuid() == 0:
+            os.chown(folder / "a.csv", 65534, 65534)
+            os.chown(folder, 65534, 65534)
+        subprocess.run([sys.executable, "-c", REPLACE, str(folder)], check=True)
+        assert (folder / "a.csv").read_text() == "new"
+        assert (folder / "temporary").read_text() == "newer"
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o444}
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_the_file_behind_a_link_is_replaced_and_the_link_stays(tmp_path) -> None:

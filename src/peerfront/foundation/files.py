@@ -281,8 +281,7 @@ def written_whole(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     path = output_path(path)
     temporary = path.with_name(temporary_name())
     try:
-        write_temporary(temporary, path, b"", private=private)
-        with temporary.open("wb") as file:
+        with open_temporary(temporary, path, private=private) as file:
             yield file
         temporary.replace(path)
     except OSError as problem:
@@ -292,17 +291,26 @@ def written_whole(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
 
 
-def write_temporary(temporary: Path, path: Path, content: bytes, *, private: bool = False) -> None:
+def write_temporary(temporary: Path, path: Path, content: bytes) -> None:
     """Write a file that is to be renamed to `path`, with the permissions it is to have there."""
-    temporary.touch(_PRIVATE if private else _PUBLIC, exist_ok=False)
-    temporary.write_bytes(content)
-    try:
-        replaced = path.stat()
-    except OSError:
-        return
-    with contextlib.suppress(OSError, AttributeError):  # only root may give files away, and Windows knows no owners
-        os.chown(temporary, replaced.st_uid, replaced.st_gid)
-    temporary.chmod(stat.S_IMODE(replaced.st_mode))
+    with open_temporary(temporary, path) as file:
+        file.write(content)
+
+
+@contextmanager
+def open_temporary(temporary: Path, path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Open a new file that is to be renamed to `path`, with the permissions it is to have there.
+
+    It is open before it gets them, because nobody but root can open a read-only file to write it.
+    """
+    mode = _PRIVATE if private else _PUBLIC
+    with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        with contextlib.suppress(FileNotFoundError):
+            replaced = path.stat()
+            with contextlib.suppress(OSError, AttributeError):  # only root may give files away; Windows has no owners
+                os.chown(temporary, replaced.st_uid, replaced.st_gid)
+            temporary.chmod(stat.S_IMODE(replaced.st_mode))
+        yield file
 
 
 def write_text(path: Path, content: str, *, private: bool = False) -> None:

@@ -11,9 +11,12 @@ from small_live import ANSWERS, SmallStudy, imported, importing
 
 from peerfront.foundation.errors import DataFileError
 from peerfront.web.live.operations.backups import load
+from peerfront.web.live.records import database
+from peerfront.web.live.records.database import link_of
+from peerfront.web.live.records.models import Event
 from peerfront.web.live.records.recording import recorded_in_clear
 from peerfront.web.live.rules.actions import Role
-from peerfront.web.live.rules.chain import FIRST, Link, checked, commitment, erased, is_in_clear, linked
+from peerfront.web.live.rules.chain import ERASABLE_KINDS, FIRST, Link, checked, commitment, erased, is_in_clear, linked
 from peerfront.web.live.rules.deciding import Accepted, Journal, digest_of
 from peerfront.web.live.rules.effects import rebuild
 from peerfront.web.live.rules.events import Erasable, PaymentKind, PlannedCoupons
@@ -450,6 +453,25 @@ def test_what_an_earlier_version_wrote_in_clear_leaves_the_rows_and_stays_in_the
 def test_events_in_clear_are_counted_that_are_about_the_person_or_their_coupons(talkative) -> None:
     load(_as_0_3_wrote(talkative).journal.links)
     assert (recorded_in_clear("ana"), recorded_in_clear("bea"), recorded_in_clear("cleo")) == (11, 2, 1)
+
+
+@pytest.mark.usefixtures("one_database")
+@pytest.mark.parametrize("text", ['{"stamp": "ana"', '["ana"]', '{"part": "ana"}', "[" * 100_000 + '"ana"'])
+def test_events_that_nobody_can_read_are_not_counted(talkative, text) -> None:
+    """Somebody tampered with them: `verify` says so, and the page is there to erase the rest."""
+    load(_as_0_3_wrote(talkative).journal.links)
+    Event.objects.filter(kind="answers_recorded", data__contains='"ana"').update(data=text)
+    assert recorded_in_clear("ana") == 10
+
+
+@pytest.mark.usefixtures("one_database")
+def test_plans_are_not_read_to_count_them(talkative, monkeypatch) -> None:
+    """A plan of 20,000 lines takes a tenth of a second, and has a commitment in each line."""
+    load(_as_0_3_wrote(talkative).journal.links)
+    read = []
+    monkeypatch.setattr(database, "link_of", lambda stored: read.append(stored.kind) or link_of(stored))
+    assert recorded_in_clear("ana") == 11
+    assert set(read) < ERASABLE_KINDS - {"plan_proposed"}
 
 
 @pytest.mark.usefixtures("one_database")

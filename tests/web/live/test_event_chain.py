@@ -20,9 +20,6 @@ from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.chain import (
     FIRST,
     KINDS,
-    _form,
-    _quick_reader,
-    _read,
     checked,
     event_data,
     event_from,
@@ -88,11 +85,25 @@ def test_events_come_back_as_they_were(event) -> None:
     assert event_from(json.loads(json.dumps(event_data(event)))) == event
 
 
-@given(EVENTS)
-def test_the_quick_reader_reads_what_the_plain_one_reads(event) -> None:
-    fact = json.loads(json.dumps(event_data(event)))["fact"]
-    kind = type(event.fact)
-    assert _quick_reader(kind)(fact) == _read(fact, _form(kind), "fact") == event.fact
+def _places(data, place=""):
+    """Every place within plain data, with what holds it and under which name."""
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for name, value in entries:
+        own = f"{place}.{name}" if isinstance(data, dict) else f"{place}[{name}]"
+        yield own.removeprefix("."), data, name
+        yield from _places(value, own)
+
+
+@given(EVENTS, st.data())
+def test_what_does_not_fit_is_named_with_its_place(event, data) -> None:
+    broken = json.loads(json.dumps(event_data(event)))
+    own = {part: broken[part] for part in ("stamp", "part", "fact")}
+    place, above, name = data.draw(st.sampled_from(list(_places(own))))
+    above[name] = {"unheard": "of"}
+    broken |= own
+    with pytest.raises(DataFileError) as refused:
+        event_from(broken)
+    assert refused.value.message.arguments["place"] == place
 
 
 @given(EVENTS, st.data())
@@ -109,6 +120,14 @@ def test_data_that_no_event_gives_are_refused(event, data) -> None:
         broken[part][name] = {"unheard": "of"}
     with pytest.raises(DataFileError, match="no event"):
         event_from(broken)
+
+
+@pytest.mark.parametrize("time", ["2026-13-01T00:00:00+00:00", "2026-12-01T00:00:00", "yesterday"])
+def test_a_time_that_none_gives_is_refused(journal, time) -> None:
+    data = copy.deepcopy(journal.links[0].data)
+    data["stamp"]["server_time"] = time
+    with pytest.raises(DataFileError, match=r"stamp\.server_time is"):
+        event_from(data)
 
 
 def test_settings_of_earlier_versions_are_read_with_what_they_did_not_decide() -> None:

@@ -7,16 +7,19 @@ from django_site import empty_database, use_database
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from live_client import LiveStudy
+from small_live import ANSWERS, importing
 
 from peerfront.data.reading import study_from_table
 from peerfront.data.study_calendar import assumed_days
 from peerfront.foundation.spreadsheets import as_typed
 from peerfront.web.live.exporting import live_study, study_table
 from peerfront.web.live.records import models
+from peerfront.web.live.rules.events import ImportedCoupon
 from peerfront.web.live.rules.requests import (
     AddSeed,
     EnrolPerson,
     ExtendCoupon,
+    ImportedPerson,
     IssueCoupons,
     OverrideCoupons,
     RecordAnswers,
@@ -83,6 +86,31 @@ def test_coupons_carry_the_day_on_which_they_were_handed_out() -> None:
     days = [(at.astimezone(ZoneInfo("Asia/Tokyo"))).date().isoformat() for at in (enrolled, study.now)]
     assert [read.people["interview.date"].item(), read.open["issued"].item()] == days
     assert not assumed_days(read)
+    use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
+
+
+def test_at_a_time_in_the_past_nobody_lacks_their_recruiter() -> None:
+    """Days of imported people are noon, so a recruit can come hours before the recruiter, and before a plan."""
+    use_database(empty_database("sqlite"))
+    study = _Study(Settings(budget=40, cap=4, valid_days=14, name="Any"))
+    noon = study.now.replace(hour=12) - timedelta(days=2)
+
+    def came(person, recruiter, hours, code="", *coupons):
+        at = noon + timedelta(hours=hours)
+        last = at.date() + timedelta(days=9)
+        given = tuple(ImportedCoupon(each, at, at.date(), last, void=False) for each in coupons)
+        return ImportedPerson(person, "north", code, recruiter, at, 7, ANSWERS, given)
+
+    codes = [study.draw("K7") for _ in range(3)]
+    people = came("ana", None, 4, "", codes[0]), came("bea", "ana", 2, codes[0], *codes[1:])
+    study.do(importing(*people, came("cleo", "bea", 0, codes[1]), came("dora", None, 5)))
+    for at, there in ((noon, "cleo bea ana"), (noon + timedelta(hours=3), "cleo bea ana"), (study.now, None)):
+        table, _ = study_table(at)
+        assert list(table["id"]) == (there.split() if there else ["cleo", "bea", "ana", "dora"])
+        read = live_study(table)
+        assert read.problems == ()
+        tree = {str(each): str(read.ids[at]) for each, at in zip(read.ids, read.recruiter, strict=True) if at >= 0}
+        assert tree == {"bea": "ana", "cleo": "bea"}
     use_database({"NAME": ":memory:", "ENGINE": "django.db.backends.sqlite3"})
 
 

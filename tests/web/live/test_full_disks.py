@@ -41,7 +41,7 @@ def test_erasing_says_that_the_disk_is_full_and_erases_nothing(database, monkeyp
     client = study.client(Role.COORDINATOR)
     form = {"key": "one", "what": ["answers"], "why": "asked to"}
     with monkeypatch.context() as patch, _told(client):
-        patch.setattr(files, "write_temporary", _full)
+        patch.setattr(files, "open_temporary", _full)
         refused = client.post("/people/ana/erase/", form)
     assert refused.status_code == 503
     assert "It is not certain that what you just did was recorded." in refused.content.decode()

@@ -167,7 +167,7 @@ def test_an_import_whose_order_finds_no_room_fails_at_once_and_can_be_sent_again
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "write_temporary", full)
+        patch.setattr(files, "open_temporary", full)
         _send(manager)
     assert _job().state == jobs.FAILED
     assert "No space left on device" in words_of(manager.get("/import/"))

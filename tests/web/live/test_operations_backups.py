@@ -21,7 +21,7 @@ from peerfront.web.live.folder import Keys, LiveFolder, Serving
 from peerfront.web.live.operations import backups
 from peerfront.web.live.operations.backup_files import BackupFile, keys_from, read_manifest
 from peerfront.web.live.operations.backups import back_up_here, restore
-from peerfront.web.live.operations.encrypted_files import CHUNK
+from peerfront.web.live.operations.encrypted_files import _HEADER, CHUNK
 from peerfront.web.live.operations.registers import state_registers
 from peerfront.web.live.operations.signed_heads import signed_heads
 from peerfront.web.live.operations.verification import verify
@@ -334,14 +334,34 @@ def test_an_encrypted_back_up_is_restored_with_its_secret_alone(database, small_
     for secret, said in ((b"another passphrase", "another passphrase or key file"), (None, "is encrypted")):
         with pytest.raises(DataFileError, match=said):
             BackupFile(path, secret)
-    for secret, number in ((SECRET, 1), (b"another passphrase", 0), (None, 0)):
+    for secret, number in ((SECRET, 1), (None, 0)):
         found = signed_heads(STUDY_FOLDER, secret=secret)
         assert [str(each) for each in found.faults] == []
         assert found.backups == number
+    with pytest.raises(DataFileError, match=r"opens none of the encrypted back-ups in .* \(1\)"):
+        signed_heads(STUDY_FOLDER, secret=b"another passphrase")
     assert signed_heads(STUDY_FOLDER, [path], SECRET).backups == 1, "named, and in the folder as well"
     assert restore(BackupFile(path, SECRET), other_folder).contacts == 1
     assert (other_folder.models / "m" / "fit.bin").stat().st_size == 300_000
     assert verify(other_folder).whole
+
+
+@pytest.mark.usefixtures("one_database", "small_study")
+def test_encrypted_back_ups_that_a_secret_does_not_open_are_named(tmp_path) -> None:
+    """A header that was changed looks like another secret."""
+    changed, whole = back_up_here(STUDY_FOLDER, None, SECRET), back_up_here(STUDY_FOLDER, None, SECRET)
+    content = bytearray(changed.read_bytes())
+    content[_HEADER.size - 1] ^= 1  # of the salt
+    changed.write_bytes(content)
+    found = verify(STUDY_FOLDER, secret=SECRET)
+    assert found.whole, list(map(str, found.faults))
+    assert found.backups == 1
+    (told,) = (str(each) for each in found.notes if each.code == "live_records.not_opened")
+    assert f": 1 ({changed.name})" in told
+    elsewhere = whole.rename(tmp_path / "elsewhere.zip.enc")
+    assert verify(STUDY_FOLDER, [elsewhere], SECRET).backups == 1, "the secret is right"
+    with pytest.raises(DataFileError, match="opens none of the encrypted back-ups"):
+        verify(STUDY_FOLDER, secret=SECRET)
 
 
 @pytest.mark.usefixtures("one_database")

@@ -1,7 +1,12 @@
-"""What was erased is in no byte of the database's files: tables, write-ahead log, statistics; on both databases."""
+"""What was erased is in no byte of the study's files: folder, tables, write-ahead log, statistics; both databases."""
 
+import json
+import os
+import shutil
 import threading
 import uuid
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +14,15 @@ from django.db import connection
 from django_site import _TOP, STUDY_FOLDER
 from live_client import LiveStudy, write_contact
 
+from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.locks import temporary_name
+from peerfront.web.live.operations.backups import write_backup
 from peerfront.web.live.operations.verification import verify
+from peerfront.web.live.planning import kept_models
+from peerfront.web.live.planning.kept_models import KeptModel, PlanFolder, PlanSummary
 from peerfront.web.live.planning.planning_jobs import tidy_up
 from peerfront.web.live.records.leftovers import Leftovers, wipe
+from peerfront.web.live.records.models import JobKind, Plan, PlanningJob
 from peerfront.web.live.rules.actions import Role
 from peerfront.web.live.rules.events import Erasable
 from peerfront.web.live.rules.requests import AddSeed, CorrectAnswers, RecordAnswers, WithdrawPerson
@@ -20,10 +31,12 @@ PAGES = {**dict.fromkeys(Erasable, "/people/ana/erase/"), "contact": "/people/an
 
 
 def _files() -> list[Path]:
-    """All files of the database that the test uses: with PostgreSQL those of the whole server, logs and all."""
+    """All files of the study's folder and of the database; with PostgreSQL those of the whole server, logs and all."""
+    own = [path for path in STUDY_FOLDER.path.rglob("*") if path.is_file()]
     if connection.vendor == "postgresql":
-        return [path for path in (_TOP / "postgresql").rglob("*") if path.is_file()]
-    return sorted(Path(connection.settings_dict["NAME"]).parent.glob(f"{Path(connection.settings_dict['NAME']).name}*"))
+        return own + [path for path in (_TOP / "postgresql").rglob("*") if path.is_file()]
+    file = Path(connection.settings_dict["NAME"])
+    return own + sorted(file.parent.glob(f"{file.name}*"))
 
 
 def _hits(secret: bytes) -> dict[str, int]:
@@ -35,8 +48,15 @@ def _hits(secret: bytes) -> dict[str, int]:
         except FileNotFoundError:  # PostgreSQL removes files while we read
             continue
         if number:
-            found[path.name if connection.vendor == "sqlite" else str(path.relative_to(_TOP / "postgresql"))] = number
+            found[str(path.relative_to(_TOP)).removeprefix("postgresql/")] = number
     return found
+
+
+def _told(what: str, before: dict[str, int], after: dict[str, int]) -> None:
+    """Print a line for docs/results/live.md: pytest -s."""
+    size = sum(path.stat().st_size for path in _files())
+    hits = [f"{sum(each.values())} in {len(each)} files" for each in (before, after)]
+    print(f"\n{connection.vendor}, {what}: {len(_files())} files, {size:,} bytes; hits {hits[0]}, then {hits[1]}")
 
 
 def _sql(*statements: str) -> None:
@@ -71,6 +91,9 @@ def secrets(database) -> dict[str, bytes]:
         study.do(CorrectAnswers("ana", number_known, (("age", str(number)), ("town", secret * 8)), words))
         study.seed(f"q{number}")
     write_contact("ana", {"name": "Ana"})
+    quoted = json.dumps({"notes": f"ana's town {secret} is unknown, network_size: {number_known}"})
+    asked = {"kind": JobKind.IMPORT, "asked_by": "maria", "asked_at": study.now}
+    PlanningJob.objects.create(**asked, state="failed", ended_at=study.now, message=quoted)
     study.approve(bea=1, ana=1)
     study.issue("ana")
     study.do(WithdrawPerson("ana", True, words))
@@ -78,6 +101,74 @@ def secrets(database) -> dict[str, bytes]:
         _sql("CHECKPOINT", "ANALYZE")
     size = f'"network_size":{number_known}'
     return {"answers": secret.encode(), "network_size": size.encode(), "words": words.encode(), "contact": _sealed()}
+
+
+FIGURES = PlanSummary(
+    day="2026-03-02", refitted=True, waiting=2, budget=9, open_coupons=0, words=(), details=(), about_model=(),
+    expected=None, chances={"ana": "97.31% 12.07%", "bea": "41%"},
+    brings={"ana": (3.14159, 2.71828), "bea": (1.0, 0.5)}, by_hand={"ana": 1},
+)  # fmt: skip
+OF_ANA = (b"97.31% 12.07%", b"3.14159", b"2.71828")
+
+
+def _of_a_killed_run() -> str:
+    return temporary_name().replace(f"-{os.getpid()}-", "-99999999-")
+
+
+@pytest.fixture
+def plan(secrets) -> PlanFolder:
+    """A plan that says what it expects of ana, beside a half-written summary of it."""
+    of_plan = Plan.objects.get()
+    kept = KeptModel(of_plan.model).plan(of_plan.seed)
+    kept.save(FIGURES, {})
+    shutil.copy(kept.folder / "summary.json", kept.folder / _of_a_killed_run())
+    return kept
+
+
+@pytest.mark.parametrize("what", [Erasable.ANSWERS, Erasable.NETWORK_SIZE])
+def test_what_plans_expected_of_the_person_goes_with_what_it_follows_from(plan, what, tmp_path) -> None:
+    page = LiveStudy.__new__(LiveStudy).client(Role.COORDINATOR)
+    assert b"97.31% 12.07%" in page.get("/plan/").content
+    before = [_hits(each) for each in OF_ANA]
+    assert all(before)
+    _erase("words")
+    assert all(map(_hits, OF_ANA)), "words are another choice"
+    assert b"files of plans still hold" not in _erase(what).content
+    after = [_hits(each) for each in OF_ANA]
+    for hits in zip(before, after, strict=True):
+        _told(f"plan, with {what}", *hits)
+    assert after == [{}, {}, {}]
+    assert plan.summary == replace(FIGURES, chances={"bea": "41%"}, brings={"bea": (1.0, 0.5)})
+    assert b"97.31% 12.07%" not in page.get("/plan/").content
+    with zipfile.ZipFile(write_backup(STUDY_FOLDER, tmp_path / "new.zip")) as archive:
+        content = b"".join(map(archive.read, archive.namelist()))
+    assert b"41%" in content
+    assert not any(each in content for each in OF_ANA)
+
+
+def test_a_plan_that_could_not_be_written_or_was_made_meanwhile_loses_it_later(plan) -> None:
+    def full(*_, **__):
+        raise DataFileError("outputs.unwritable", path="summary.json", problem="No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept_models, "write_text", full)
+        assert b"The files of plans still hold" in _erase("answers").content
+    assert all(map(_hits, OF_ANA))
+    tidy_up()
+    assert not any(map(_hits, OF_ANA))
+    plan.save(FIGURES, {})  # by a process that read the study before
+    tidy_up()
+    assert not any(map(_hits, OF_ANA))
+
+
+def test_what_a_killed_drill_and_a_killed_back_up_left_is_removed(secrets) -> None:
+    left = [folder / _of_a_killed_run() for folder in (STUDY_FOLDER.path, STUDY_FOLDER.backups)]
+    left[0].mkdir()
+    for file in (left[0] / "study.sqlite3", left[1]):
+        file.write_bytes(secrets["answers"])
+    assert len(_hits(secrets["answers"])) >= 2
+    tidy_up()
+    assert not any(each.exists() for each in left)
 
 
 def _sealed() -> bytes:
@@ -97,8 +188,7 @@ def test_no_byte_is_left_after_erasing_while_the_server_runs(log_is_removed, sec
     assert before
     page = _erase(what)
     after = _hits(secrets[what])
-    size = sum(path.stat().st_size for path in _files())
-    print(f"{connection.vendor}, {what}: {len(_files())} files, {size:,} bytes; hits before {before}, after {after}")
+    _told(what, before, after)
     assert after == {}
     assert not STUDY_FOLDER.unwiped.exists()
     assert b"still hold what was erased" not in page.content

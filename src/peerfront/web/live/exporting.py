@@ -162,14 +162,16 @@ def answer_columns(settings: Settings, others: Iterable[str]) -> dict[str, str]:
 def study_table(at: datetime | None = None) -> tuple[pd.DataFrame, Mapping[str, str]]:
     """One row for each person in the order in which they came, as texts ("" if unknown); and their exported ids.
 
-    At a time in the past: without people and coupons that came later; the answers are those of today.
+    At a time in the past: without people and coupons that came later; the answers are those of today. Days of imported
+    people are noon, so a recruiter can have come later than a recruit: who recruited somebody stays, with that coupon.
     """
     settings = study_settings()
     everybody, coupons = models.Person.objects.all(), models.Coupon.objects.exclude(holder=None)
     not_void = Q(voided_at=None)
     if at is not None:
-        everybody = everybody.filter(enrolled_at__lte=at)
-        coupons = coupons.filter(issued_at__lte=at, holder__enrolled_at__lte=at)
+        everybody = _there_by(at)
+        used = Q(redemption__person__in=everybody.values("person"))
+        coupons = coupons.filter(Q(issued_at__lte=at) | used, holder__in=everybody.values("person"))
         not_void |= Q(voided_at__gt=at)
     people, coupons = everybody.order_by("enrolled_at", "person"), coupons.filter(not_void)
     ids = written_ids(people.values_list("person", flat=True))
@@ -185,6 +187,17 @@ def study_table(at: datetime | None = None) -> tuple[pd.DataFrame, Mapping[str, 
         for name, column in cells.items():
             column.append(row.get(name, ""))
     return pd.DataFrame(cells, columns=columns, dtype=object), ids
+
+
+def _there_by(at: datetime) -> QuerySet[models.Person]:
+    """Who had come by a time, and their recruiters, and the recruiters of these."""
+    later: set[str] = set()
+    while True:
+        there = models.Person.objects.filter(Q(enrolled_at__lte=at) | Q(person__in=later))
+        recruiters = there.filter(recruiter__enrolled_at__gt=at).exclude(recruiter__in=later)
+        if not (missing := set(recruiters.values_list("recruiter_id", flat=True))):
+            return there
+        later |= missing
 
 
 def _people_rows(
@@ -205,8 +218,6 @@ def _people_rows(
         for holder, code, issued_at, last_day in handed_out.values_list("holder_id", "code", "issued_at", "last_day"):
             held[str(holder)].append((code_text(code), issued_at, last_day))
         for each in some:
-            if each.person not in ids:
-                continue  # came after the ids were read
             own, seed = held[each.person], each.recruiter_id is None
             size = each.network_size if each.withdrawn_at is None else None
             row = {
@@ -223,7 +234,7 @@ def _people_rows(
                 "waiting": mark(each.person in waits),
             }
             answers = _answers(each.answers, each.withdrawn_at).items()
-            yield row | {names[name]: text for name, text in answers if name in names}
+            yield row | {names[name]: text for name, text in answers}
 
 
 def waiting_people() -> set[str]:

@@ -22,7 +22,7 @@ from peerfront.foundation.errors import DataFileError
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import Keys, LiveFolder
 from peerfront.web.live.operations.backup_files import BackupFile
-from peerfront.web.live.operations.encrypted_files import SUFFIX
+from peerfront.web.live.operations.encrypted_files import SUFFIX, is_encrypted
 from peerfront.web.live.records.recording import last_event
 
 EVERY = 600
@@ -56,6 +56,8 @@ class SignedHeads:
     backups: int
     faults: tuple[Message, ...]
     """Files that were changed, or are not signed with these keys."""
+    unopened: tuple[str, ...] = ()
+    """Encrypted back-ups of the folder that the secret does not open."""
 
     @property
     def numbers(self) -> frozenset[int]:
@@ -127,7 +129,7 @@ def heads_kept(folder: LiveFolder) -> Iterator[None]:
 def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: bytes | None = None) -> SignedHeads:
     """Read the heads of the folder and of its back-ups, and of back-ups elsewhere; `secret` opens encrypted ones.
 
-    Those of the folder that cannot be opened with it are left out.
+    Whether one that it does not open has another secret or a changed header, nobody can tell.
     """
     keys, heads, faults = folder.keys, [], []
     lines = folder.heads.read_bytes().splitlines() if folder.heads.exists() else []
@@ -145,12 +147,18 @@ def signed_heads(folder: LiveFolder, elsewhere: Iterable[Path] = (), secret: byt
     patterns = ["backup-*.zip", *([f"backup-*.zip{SUFFIX}"] if secret is not None else [])]
     own = {path.resolve() for pattern in patterns for path in folder.backups.glob(pattern)}
     every: list[Path | BackupFile] = [*sorted(own - {each.path.resolve() for each in given}), *given]
+    unopened, opens_some = [], False
     for each in every:
         try:
             backup = each if isinstance(each, BackupFile) else BackupFile(each, secret)
+            opens_some = opens_some or is_encrypted(backup.path)
             backup.check_signature(keys)
             heads.append((backup.path.name, Head(backup.about.events, backup.about.head, backup.about.made_at)))
         except DataFileError as problem:
-            if problem.code != "live_backup.wrong_secret":
+            if isinstance(each, Path) and problem.code == "live_backup.wrong_secret":
+                unopened.append(each.name)
+            else:
                 faults.append(problem.message)
-    return SignedHeads(tuple(heads), kept, len(heads) - kept, tuple(faults))
+    if unopened and not opens_some:
+        raise DataFileError("live_backup.opens_none", folder=folder.backups, number=len(unopened))
+    return SignedHeads(tuple(heads), kept, len(heads) - kept, tuple(faults), tuple(unopened))

@@ -34,7 +34,8 @@ class Verification:
     rows: int
     faults: tuple[Message, ...]
     notes: tuple[Message, ...] = ()
-    """What was stated once, such as the users at an upgrade, and so is known from that event on only."""
+    """What was stated once, such as the users at an upgrade, and so is known from that event on only; and back-ups that
+    were not compared."""
     bound: bool = False
     """Whether an event says which keys the study has; otherwise users and contact details cannot be compared."""
     users: int = 0
@@ -55,7 +56,7 @@ def verify(
     """Compare the database with its events and with all signed heads, as of one moment and without locking.
 
     The folder is that of the study which is open, unless another is given; `elsewhere` are back-ups outside it, and
-    `secret` is what encrypted ones of these were encrypted with.
+    `secret` is what encrypted ones, in the folder and outside it, were encrypted with.
     """
     folder = folder or LiveFolder(Path(os.environ[FOLDER]))
     keys = folder.keys
@@ -77,10 +78,12 @@ def verify(
         if expected.bound:
             users, contacts, odd = compare_registers(expected)
             faults += odd if folder.heads.exists() else [*odd, note("live_records.no_heads", file=folder.heads.name)]
-    found = tuple(_some(differences + faults))
+    found, notes = tuple(_some(differences + faults)), list(expected.notes)
     bound = expected.bound is not None
+    if heads.unopened:
+        notes.append(note("live_records.not_opened", number=len(heads.unopened), names=heads.unopened[:10]))
     return Verification(
-        chain.last, chain.head, rows, found, tuple(expected.notes), bound, users, contacts, heads.kept, heads.backups
+        chain.last, chain.head, rows, found, tuple(notes), bound, users, contacts, heads.kept, heads.backups
     )
 
 

@@ -21,6 +21,7 @@ from django.conf import settings as django_settings
 
 from peerfront.foundation.errors import DamagedFile, DataFileError
 from peerfront.foundation.files import make_folder, write_text
+from peerfront.foundation.locks import remove_leftovers
 from peerfront.foundation.messages import Message, Severity
 from peerfront.foundation.own_files import (
     ANYTHING,
@@ -48,6 +49,8 @@ _NAME = 16  # characters of a checksum
 Line = Any
 """A `Text` or `Message`, put into words when somebody reads it; plain text in plans of earlier versions."""
 _LINES = ("words", "details", "about_model")
+_OF_A_PERSON = ("chances", "brings")
+"""Figures of a plan by person, which follow from answers and network sizes."""
 _FITTED = {"fitted_to": FITTED_TO, "columns": [TEXT], "cap": COUNT, "rounds": COUNT}
 _COMPARED = {"rule": TEXT, **dict.fromkeys(("recruits", "lead", "low", "high"), NUMBER)}
 _EXPECTED = {
@@ -198,6 +201,24 @@ def forget_models(in_use: Collection[tuple[str, int]]) -> None:
                 shutil.rmtree(plan, ignore_errors=True)
 
 
+def forget_people(names: Collection[str]) -> None:
+    """Take what follows from these people's answers out of the results of all plans."""
+    for file in live_folder().models.glob("*/plan-*/summary.json"):
+        remove_leftovers(file.parent)  # such as a summary that was half written
+        try:
+            data = own_json(file, {})
+        except DamagedFile:  # nobody can read it
+            continue
+        by_person = {each: data[each] for each in _OF_A_PERSON if isinstance(data.get(each), dict)}
+        left = {each: {name: own[name] for name in own if name not in names} for each, own in by_person.items()}
+        if left != by_person:
+            _write_summary(file, data | left)
+
+
+def _write_summary(file: Path, data: dict[str, Any]) -> None:
+    write_text(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n", private=True)
+
+
 @dataclass(frozen=True)
 class KeptModel:
     """The folder of one model."""
@@ -253,8 +274,7 @@ class PlanFolder:
         data = {each.name: getattr(summary, each.name) for each in fields(summary)}
         data |= {name: as_data(data[name]) for name in _LINES}
         data["expected"] = summary.expected and asdict(summary.expected)
-        text = json.dumps(data, indent=1, ensure_ascii=False)
-        write_text(self.folder / "summary.json", text + "\n", private=True)
+        _write_summary(self.folder / "summary.json", data)
 
     @property
     def summary(self) -> PlanSummary | None:

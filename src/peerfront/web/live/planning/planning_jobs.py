@@ -30,16 +30,19 @@ from django.db import OperationalError, connections, transaction
 from django.utils import timezone
 
 from peerfront.foundation.errors import DataFileError, PeerfrontError
+from peerfront.foundation.locks import remove_leftovers
 from peerfront.foundation.messages import Message, note
 from peerfront.web.live.folder import FOLDER, WithoutPersonalData
 from peerfront.web.live.planning.arrival_plans import warm_up_in_background
-from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, live_folder
+from peerfront.web.live.planning.kept_models import SAME_FOR_ALL, KeptModel, forget_models, forget_people, live_folder
 from peerfront.web.live.planning.planning_inputs import is_over, numbers_of, today_of
-from peerfront.web.live.records.database import DatabaseRecords, member_from, one_at_a_time
+from peerfront.web.live.records.database import DatabaseRecords, member_from, one_at_a_time, readable_facts
 from peerfront.web.live.records.leftovers import wipe
 from peerfront.web.live.records.models import Event, JobKind, Person, Plan, PlanningJob
 from peerfront.web.live.records.models import Member as StoredMember
 from peerfront.web.live.rules.actions import Action, Member, Role
+from peerfront.web.live.rules.chain import kind_name
+from peerfront.web.live.rules.events import AnswersErased, Erasable
 from peerfront.words.stored_text import as_data, from_data
 
 log = logging.getLogger(__name__)
@@ -414,18 +417,32 @@ def ask_if_due(now: datetime | None = None) -> PlanningJob | None:
         return None
 
 
+def forget_erased() -> None:
+    """Take out of the results of plans what they say about people whose answers or network size were erased."""
+    facts = readable_facts(Event.objects.filter(kind=kind_name(AnswersErased)))
+    erasures = [fact for fact in facts if isinstance(fact, AnswersErased)]
+    telling = {Erasable.ANSWERS, Erasable.NETWORK_SIZE}
+    if erased := {each.person for each in erasures if not telling.isdisjoint(each.what)}:
+        forget_people(erased)
+
+
 def tidy_up() -> None:
-    """Remove sessions that have ended, and what was erased while somebody was reading."""
+    """Remove sessions that have ended, what killed drills and back-ups left, and what was erased but could not go then.
+
+    A plan that was made while something was erased has it in its results.
+    """
     ended = Session.objects.filter(expire_date__lt=timezone.now())
     if ended.exists():  # a deletion would lock the database each minute
         ended.delete()
+    remove_leftovers(live_folder().path, live_folder().backups)
     wipe()
+    forget_erased()
 
 
 def start_nights() -> Callable[[], None]:
     """Warm up the approved model, and check in a thread each minute whether a plan is due; return what stops it.
 
-    The thread also removes sessions that have ended, and from the database's files what was erased.
+    The thread also tidies up.
     """
     warm_up_in_background()
     end = threading.Event()

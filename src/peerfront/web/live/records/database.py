@@ -18,7 +18,7 @@ from peerfront.web.live.records import models
 from peerfront.web.live.rules import records
 from peerfront.web.live.rules.actions import Member, roles_from
 from peerfront.web.live.rules.chain import Link, plain_value, value_from
-from peerfront.web.live.rules.events import DecidedBy, Event, PaymentKind
+from peerfront.web.live.rules.events import DecidedBy, Event, Fact, PaymentKind
 from peerfront.web.live.rules.records import R
 from peerfront.web.live.rules.study_settings import Settings
 
@@ -205,6 +205,13 @@ def is_busy(problem: Exception) -> bool:
 def link_of(stored: models.Event) -> Link:
     """Convert a line of the table of events to a link of the chain."""
     return Link(stored.number, stored.before, json.loads(stored.data), stored.hash)
+
+
+def readable_facts(stored: Iterable[models.Event]) -> Iterator[Fact]:
+    """What events say; without those that were tampered with so that nobody can read them, as `verify` reports."""
+    for each in stored:
+        with suppress(DataFileError, ValueError, RecursionError):
+            yield link_of(each).event.fact
 
 
 _MANY = 100  # from this many rows on, COPY is faster

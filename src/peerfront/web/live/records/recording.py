@@ -31,11 +31,12 @@ from peerfront.web.live.records.database import (
     key_columns,
     link_of,
     one_at_a_time,
+    readable_facts,
     row_of,
 )
 from peerfront.web.live.records.leftovers import leave_mark
 from peerfront.web.live.rules import records
-from peerfront.web.live.rules.chain import ERASABLE_KINDS, FIRST, Link, erased, is_in_clear, linked
+from peerfront.web.live.rules.chain import ERASABLE_KINDS, FIRST, Link, erased, is_in_clear, kind_name, linked
 from peerfront.web.live.rules.codes import new_code
 from peerfront.web.live.rules.deciding import (
     Accepted,
@@ -47,7 +48,7 @@ from peerfront.web.live.rules.deciding import (
     is_request_key,
 )
 from peerfront.web.live.rules.effects import Contradiction, Effects, effects
-from peerfront.web.live.rules.events import AnswersErased, Event
+from peerfront.web.live.rules.events import AnswersErased, Event, PlanProposed
 from peerfront.web.live.rules.records import R
 from peerfront.web.live.rules.refusals import Refusal
 from peerfront.web.live.rules.requests import TIMELESS, ImportPeople, Request
@@ -376,15 +377,21 @@ def _erase(erasure: AnswersErased, before: int) -> None:
     for stored in list(stored_events):  # read before they are written
         stored.data = _text(erased(link_of(stored), erasure))
         stored.save(update_fields=["data"])
-    leave_mark(models.Event, models.Person, models.PlanLine, models.Decision, models.Override, models.Coupon)
+    imports = models.PlanningJob.objects.filter(kind=models.JobKind.IMPORT, ended_at__isnull=False)
+    imports.update(message="")  # which may quote what the file says about the person
+    leave_mark(
+        models.Event, models.Person, models.PlanLine, models.Decision, models.Override, models.Coupon,
+        models.PlanningJob,
+    )  # fmt: skip
 
 
 def recorded_in_clear(person: str) -> int:
     """Count events about a person whose hashes cover network size or words of staff, as those until 0.3 do."""
     codes = list(models.Coupon.objects.filter(holder=person).values_list("code", flat=True))
     about = reduce(or_, (Q(data__contains=f'"{name}"') for name in (person, *codes)))
-    found = models.Event.objects.filter(about, kind__in=ERASABLE_KINDS)
-    return sum(is_in_clear(link_of(each).event.fact, person, codes) for each in found.iterator())
+    kinds = ERASABLE_KINDS - {kind_name(PlanProposed)}  # which always had a commitment in each line
+    found = models.Event.objects.filter(about, kind__in=kinds)
+    return sum(is_in_clear(fact, person, codes) for fact in readable_facts(found.iterator()))
 
 
 def _text(link: Link) -> str:

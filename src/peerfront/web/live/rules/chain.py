@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import Enum
 from functools import cache
+from itertools import repeat
 from typing import Any, TypeVar, cast
 
 from peerfront.foundation.errors import DataFileError
@@ -171,47 +172,65 @@ def _form(kind: Any) -> _Form:
 
 
 class _Misfit(Exception):
-    """Data do not fit their form."""
+    """Data do not fit their form, at a place within what is read."""
+
+    def __init__(self, data: Any) -> None:
+        self.data, self.place = data, ""
 
 
 def _value(data: Any, kind: Any, place: str) -> Any:
-    """Read a value from plain data by the quick reader; by `_read`, which says what is wrong, if they do not fit."""
+    """Read a value from plain data; refuse data that do not fit its form, and say where they are."""
     try:
-        return _quick_reader(kind)(data)
-    except (_Misfit, ValueError):
-        return _read(data, _form(kind), place)
+        return _reader_of(kind)(data)
+    except _Misfit as misfit:
+        raise DataFileError("live_events.bad_value", place=place + misfit.place, data=_cut(misfit.data)) from None
 
 
 @cache
-def _quick_reader(kind: Any) -> Callable[[Any], Any]:
-    """The reader of a type: what `_read` does, put together once, because a chain has many events."""
-    return _quick(_form(kind))
+def _reader_of(kind: Any) -> Callable[[Any], Any]:
+    """The reader of a type, put together once, because a chain has many events."""
+    return _reader(_form(kind))
 
 
-def _quick(form: _Form) -> Callable[[Any], Any]:
-    read = _quick_required(form)
+def _reader(form: _Form) -> Callable[[Any], Any]:
+    read = _required_reader(form)
     return (lambda data: None if data is None else read(data)) if form.optional else read
 
 
-def _quick_required(form: _Form) -> Callable[[Any], Any]:
+def _required_reader(form: _Form) -> Callable[[Any], Any]:
     kind = form.kind
     if form.fields is not None:
         names, later = form.fields.keys(), form.later
-        readers = {name: _quick(each) for name, each in form.fields.items()}
+        readers = {name: _reader(each) for name, each in form.fields.items()}
 
         def read_fields(data: Any) -> Any:
             if type(data) is not dict or (data.keys() != names and data.keys() | later != names):
-                raise _Misfit
-            return kind(**{name: readers[name](value) for name, value in data.items()})
+                raise _Misfit(data)
+            values = {}
+            try:
+                for name, value in data.items():
+                    values[name] = readers[name](value)
+            except _Misfit as misfit:
+                misfit.place = f".{name}{misfit.place}"
+                raise
+            return kind(**values)
 
         return read_fields
     if kind is tuple:
-        items = [_quick(each) for each in form.items]
+        items = [_reader(each) for each in form.items]
+        readers_in_order: Iterable[Callable[[Any], Any]] = repeat(items[0]) if form.any_length else items
 
         def read_items(data: Any) -> Any:
             if type(data) is not list or not (form.any_length or len(data) == len(items)):
-                raise _Misfit
-            return tuple([(items[0] if form.any_length else items[n])(each) for n, each in enumerate(data)])
+                raise _Misfit(data)
+            values: list[Any] = []
+            try:
+                for read, each in zip(readers_in_order, data, strict=False):
+                    values.append(read(each))
+            except _Misfit as misfit:
+                misfit.place = f"[{len(values)}]{misfit.place}"
+                raise
+            return tuple(values)
 
         return read_items
     members = {each.value: each for each in kind} if issubclass(kind, Enum) else {}
@@ -225,34 +244,13 @@ def _quick_required(form: _Form) -> Callable[[Any], Any]:
             if data in members:
                 return members[data]
             if issubclass(kind, date):
-                value = kind.fromisoformat(data)
-                if kind is not datetime or value.tzinfo is not None:
-                    return value
-        raise _Misfit
+                with suppress(ValueError):
+                    value = kind.fromisoformat(data)
+                    if kind is not datetime or value.tzinfo is not None:
+                        return value
+        raise _Misfit(data)
 
     return read_plain
-
-
-def _read(data: Any, form: _Form, place: str) -> Any:
-    """Read a value from plain data; refuse data that do not fit its form, and say where they are."""
-    kind = form.kind
-    if data is None and form.optional:
-        return None
-    if form.fields is not None:
-        if isinstance(data, Mapping) and data.keys() | form.later == form.fields.keys():
-            return kind(**{name: _read(data[name], form.fields[name], f"{place}.{name}") for name in data})
-    elif kind is tuple:
-        if isinstance(data, list) and (form.any_length or len(data) == len(form.items)):
-            items = form.items * len(data) if form.any_length else form.items
-            return tuple(_read(each, items[index], f"{place}[{index}]") for index, each in enumerate(data))
-    elif type(data) is kind or (kind is float and type(data) is int):
-        return kind(data)
-    elif isinstance(data, str) and issubclass(kind, Enum | date):
-        with suppress(ValueError):
-            value = kind(data) if issubclass(kind, Enum) else kind.fromisoformat(data)
-            if kind is not datetime or value.tzinfo is not None:
-                return value
-    raise DataFileError("live_events.bad_value", place=place, data=_cut(data))
 
 
 def _cut(data: Any) -> str:
@@ -376,6 +374,12 @@ def erased_data(data: dict[str, Any], person: str, what: Collection[Erasable]) -
         return part
 
     return cast(dict[str, Any], _with_parts(data, change))
+
+
+def erased_texts(kind: type[Part], part: Mapping[str, Any], what: Collection[Erasable]) -> dict[str, Any]:
+    """What stands after erasure in place of texts of a part, and of the row that follows from it."""
+    groups = (group for group in _ERASED[kind] if not group.is_erased_with(part).isdisjoint(what))
+    return {name: gone for group in groups for name, gone in group.erased.items()}
 
 
 def _hashed_data(data: Any) -> Any:

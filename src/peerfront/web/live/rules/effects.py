@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never, cast
 
 from peerfront.web.live.rules import events, records
+from peerfront.web.live.rules.chain import erased_texts
 from peerfront.web.live.rules.events import Erasable, Event
 from peerfront.web.live.rules.records import Key, PersonRow, R, Records, Row, StudyRow
 
@@ -176,18 +177,23 @@ def _answers_erased(before: Records, study: StudyRow, fact: events.AnswersErased
         imported=":".join([digest, *sealed]),
     )
     rows: list[Row] = []
-    for kind in (records.PlanLineRow, records.DecisionRow, records.OverrideRow):
+    for kind, fact_kind in _WITH_TEXTS.items():
         for each in before.group(cast(type[Row], kind), "person", fact.person):
-            is_typed = getattr(each, "decided_by", None) is events.DecidedBy.OVERRIDE
-            gone = {*(_WORDS if words else ()), *(_DECISION if answers or size or (words and is_typed) else ())}
-            rows.append(replace(each, **dict.fromkeys(gone & vars(each).keys(), "")))
+            gone = erased_texts(fact_kind, vars(each), fact.what)
+            if kind is records.PlanLineRow and words:
+                gone["why_changed"] = ""
+            rows.append(replace(each, **gone))
     if words:
         rows += [replace(each, why_void="") for each in before.coupons_of(fact.person) if each.why_void]
     return Effects(changed=(study, person, *rows))
 
 
-_DECISION = ("stratum", "reason")
-_WORDS = ("why", "why_changed", "why_fewer")
+_WITH_TEXTS = {
+    records.PlanLineRow: events.PlannedCoupons,
+    records.DecisionRow: events.CouponsIssued,
+    records.OverrideRow: events.CouponsOverridden,
+}
+"""Rows about a person that repeat texts which can be erased, and what they follow from."""
 
 
 def _issued(before: Records, study: StudyRow, event: Event, fact: events.CouponsIssued) -> Effects:

@@ -161,6 +161,17 @@ class EraseForm(WipingForm):
         )
         return [(gettext("Cannot be erased"), stays % {"number": number})] if number else []
 
+    def afterwards(self, request: HttpRequest) -> None:
+        try:
+            jobs.forget_erased()
+        except DataFileError:  # such as a full disk
+            still = gettext(
+                "The files of plans still hold what was expected of the person's coupons, because they cannot be "
+                "written. The server tries again each minute."
+            )
+            messages.warning(request, still)
+        super().afterwards(request)
+
     def wish(self) -> EraseAnswers:
         chosen = tuple(map(Erasable, self.cleaned_data["what"]))
         return EraseAnswers(self.person.person, self.cleaned_data["why"], chosen)
