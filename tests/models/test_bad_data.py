@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
 from peerfront.models.model_diagnostics import (
     field_distances,
     offspring_report,
