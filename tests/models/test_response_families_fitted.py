@@ -29,7 +29,7 @@ def test_tables_samples_and_likelihood_are_of_one_model(family) -> None:
         logs = model.log_likelihoods(rows, np.full(coupons + 1, coupons), levels)
         assert np.exp(logs) == pytest.approx(chances[0], abs=1e-9)
         means = (chances * levels).sum(axis=1)
-        assert model.expected_recruits(people[[0, -1]], coupons)[:, -1] == pytest.approx(means, abs=1e-9)
+        assert model.gains(people[[0, -1]], coupons).sum(axis=1) == pytest.approx(means, abs=1e-9)
     assert brings(model, people[::16], 5, named_luck(("brings",), 500)).any(axis=0).all()
 
 

@@ -5,7 +5,6 @@ capacity of a Poisson or negative binomial, before zero inflation. Such models a
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,11 +68,6 @@ class LearnedResponse(BinomialResponse):
         """Expected recruits with unlimited coupons, [people]."""
         return self.means(covariates) * (1.0 - self.zero)
 
-    def expected_recruits(self, covariates: Codes, max_coupons: int) -> Array:
-        """Expected recruits with 1 .. max_coupons coupons, [people, max_coupons]."""
-        recruits: Array = np.cumsum(self.gains(covariates, max_coupons), axis=1)
-        return recruits
-
     def survival(self, covariates: Codes, max_coupons: int) -> Array:
         most, means = whole_number("max coupons", max_coupons, 0), self.means(covariates)
         return survival_table(self.family, means, self.size, self.zero, most)
@@ -94,14 +88,6 @@ class LearnedResponse(BinomialResponse):
         return censored_log_likelihood(self.family, coupons, recruits, self.means(covariates), self.size, self.zero)
 
     # Keeping -------------------------------------------------------------------------------------------------------
-
-    def scores(self) -> dict[str, Any]:
-        """Why this model, and the mean held-out log-likelihood of every candidate, for a report."""
-        tried = [
-            {"label": in_english(each.label), "held_out": round(each.score, 2) if np.isfinite(each.score) else None}
-            for each in self.candidates
-        ]
-        return {"reason": in_english(self.reason), "tried": tried}
 
     def stored(self) -> Stored:
         """Everything but the candidates: their held-out likelihoods belong to single participants."""
