@@ -39,7 +39,7 @@ class Case:
     formula: str  # with, without
     limit: str  # yes, no
     policy: str
-    fields: str  # all, as in comparisons; chosen: only those that help people left out, as in `fit`
+    fields: str  # all, as in comparisons; chosen: only those that help people left out, as `fit_response` alone does
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--formula", nargs="+", default=["without", "with"])
     parser.add_argument("--limit", nargs="+", default=["yes", "no"])
     parser.add_argument("--policy", nargs="+", default=["threshold"])
-    parser.add_argument("--fields", nargs="+", default=["all"], help="all, or chosen: those that help, as `fit` does")
+    parser.add_argument("--fields", nargs="+", default=["all"], help="all, or chosen: those that help people left out")
     chosen = parser.parse_args()
     known = pd.read_csv(chosen.out).to_dict("records") if chosen.out.exists() else []
     for policy, rows, formula, limit, fields, draw in product(

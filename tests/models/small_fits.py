@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.response_families import RESPONSE_FAMILIES
 from peerfront.models.offspring.category_training import MaskedSettings, SoftmaxSettings, fit_masked, fit_softmax
 from peerfront.models.offspring.diffusion import DiffusionSettings, fit_diffusion
 from peerfront.models.offspring.inheritance_tables import fit_inheritance
@@ -41,6 +41,6 @@ def a_history(rows: int = 60, schema: Schema = SCHEMA) -> History:
 @cache
 def fitted(name: str):
     """A capacity model of a family, or a generator, fitted to the same small history."""
-    if name in RESPONSE_FAMILIES:
+    if name in FAMILIES:
         return fit_response(a_history(), dataclasses.replace(QUICK, family=name))
     return FITS[name](Pairs.of(a_history()))

@@ -7,10 +7,10 @@ import pytest
 from small_fits import FITS, NAN, QUICK, SCHEMA, a_history, codes, fitted
 from truth_errors import field_distances
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.covariates import Field, Schema
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.foundation.response_families import RESPONSE_FAMILIES as FAMILIES
 from peerfront.models.model_diagnostics import response_report
 from peerfront.models.offspring.generator_choice import fit_offspring
 from peerfront.models.offspring.pairs import Pairs, sampled_children

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from small_fits import a_history, codes, fitted
 
-from peerfront.foundation.errors import DataFileError
+from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator, named_luck
-from peerfront.models.response.response_fit import LINEAR, ResponseSettings, fit_response
+from peerfront.models.model_diagnostics import response_report
+from peerfront.models.response.response_fit import fit_response
 from peerfront.models.returns.coupons_seen import (
     CouponsSeen,
     count_chances,
@@ -88,7 +89,7 @@ def test_who_is_still_to_come_by_bayes() -> None:
 
 def test_expected_returns_grow_to_all_that_come() -> None:
     seen, people = study(), codes((0, 1), (1, 2), (2, 0), (1, 1))
-    chances = count_chances(fitted("betabinomial"), people, seen.coupons)
+    chances = count_chances(fitted("zinb"), people, seen.coupons)
     by = expected_returns(chances, seen, TIMES, [0, 7, 14, 1000, NEVER])
     assert by.shape == (4, 5)
     assert (by[:, 0] == 0.0).all()
@@ -118,11 +119,13 @@ def test_what_the_response_model_thought_impossible() -> None:
     assert still_to_come(np.array([[1.0, 0.0, 0.0]]), seen, TIMES).tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_exposures_go_into_a_history() -> None:
-    history = a_history()
+def test_a_fit_of_capacities_refuses_people_who_may_still_bring_somebody() -> None:
+    history, model = a_history(), fitted("poisson")
     holder = np.repeat(np.arange(60), history.recruits)
     seen = CouponsSeen(history.coupons, np.full(60, 30.0), holder, np.full(len(holder), 9.0))
     early = dataclasses.replace(history, exposure=seen.exposure(TIMES))
-    asked = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(1.0,), folds=2, drop_fields=False)
-    later, now = (fit_response(each, asked).means(history.referrers).mean() for each in (early, history))
-    assert later > now
+    for ask in (lambda: fit_response(early), lambda: response_report(model, early)):
+        with pytest.raises(SettingError, match="60 people have coupons that may still be used.*Leave"):
+            ask()
+    over = dataclasses.replace(history, exposure=np.ones(60))
+    assert response_report(model, over).log_likelihood == response_report(model, history).log_likelihood

@@ -76,12 +76,12 @@ RESPONSES = [
 ]
 
 
-def brute_counts(response: BinomialResponse, person: Codes, coupons: int, finds: list[float], kept: float) -> Array:
+def brute_counts(response: BinomialResponse, person: Codes, coupons: int, finds: list[float]) -> Array:
     """P(N' = y) by summing over C, A and uses; `finds` is P(A = a)."""
     survival = np.concatenate([[1.0], response.survival(person, coupons)[0], [0.0]])
     usable = survival[:-1] - survival[1:]
     chances = response.chances(person, coupons)
-    used = (1.0 if chances is None else float(chances[0][0, 0])) * kept
+    used = 1.0 if chances is None else float(chances[0][0, 0])
     counts = np.zeros(coupons + 1)
     for (c, p_c), (a, p_a) in product(enumerate(usable), enumerate(finds)):
         n = min(c, a)
@@ -90,18 +90,15 @@ def brute_counts(response: BinomialResponse, person: Codes, coupons: int, finds:
 
 
 @pytest.mark.parametrize("response", RESPONSES)
-@pytest.mark.parametrize("lost", [False, True])
-def test_counts_gains_and_transform_are_those_of_brute_force(response: BinomialResponse, lost: bool) -> None:
-    population = whole(acquaintances=(4,), popularity=1.3, coupons_lost=lost)
+def test_counts_gains_and_transform_are_those_of_brute_force(response: BinomialResponse) -> None:
+    population = whole(acquaintances=(4,), popularity=1.3)
     share = (60 / 100 / 0.9) ** 1.3
     model, codes, alpha = Depleted(response, population), people(2), np.array([[0.3, 0.9]] * 2)
-    finds = [0.0] * 9 + [1.0] if lost else binom.pmf(np.arange(4), 3, share).tolist()
+    finds = binom.pmf(np.arange(4), 3, share).tolist()
     for person in range(2):
-        expected = brute_counts(response, codes[person : person + 1], 5, finds, share if lost else 1.0)
+        expected = brute_counts(response, codes[person : person + 1], 5, finds)
         np.testing.assert_allclose(model.counts(codes, 5)[person], expected, atol=1e-12)
-        by_coupons = [
-            brute_counts(response, codes[person : person + 1], k, finds, share if lost else 1.0) for k in range(6)
-        ]
+        by_coupons = [brute_counts(response, codes[person : person + 1], k, finds) for k in range(6)]
         means = [float(counts @ np.arange(k + 1)) for k, counts in enumerate(by_coupons)]
         np.testing.assert_allclose(model.gains(codes, 5)[person], np.diff(means), atol=1e-12)
         powers = [
@@ -113,9 +110,8 @@ def test_counts_gains_and_transform_are_those_of_brute_force(response: BinomialR
 
 
 @pytest.mark.parametrize("response", RESPONSES)
-@pytest.mark.parametrize("lost", [False, True])
-def test_with_everybody_left_nothing_changes_to_the_last_bit(response: BinomialResponse, lost: bool) -> None:
-    population = whole(1000, 30, 30, coupons_lost=lost, popularity=2.0)
+def test_with_everybody_left_nothing_changes_to_the_last_bit(response: BinomialResponse) -> None:
+    population = whole(1000, 30, 30, popularity=2.0)
     model, codes, luck = Depleted(response, population), people(50), named_luck(("bits",), 50)
     alpha = named_luck(("alpha",), 50).uniforms("alpha", 3)
     assert np.array_equal(model.gains(codes, 6), response.gains(codes, 6))
@@ -136,14 +132,11 @@ def test_with_everybody_left_nothing_changes_to_the_last_bit(response: BinomialR
     before=st.integers(0, 60),
     known=st.integers(1, 9),
     popularity=st.floats(1.0, 3.0),
-    lost=st.booleans(),
     which=st.integers(0, 1),
 )
 @settings(max_examples=60, deadline=None)
-def test_the_family_keeps_its_properties(
-    already: int, before: int, known: int, popularity: float, lost: bool, which: int
-) -> None:
-    population = whole(100, already, before, acquaintances=(known, known + 2), popularity=popularity, coupons_lost=lost)
+def test_the_family_keeps_its_properties(already: int, before: int, known: int, popularity: float, which: int) -> None:
+    population = whole(100, already, before, acquaintances=(known, known + 2), popularity=popularity)
     model, codes = Depleted(RESPONSES[which], population), people(4)
     gains = model.gains(codes, 6)
     assert (np.diff(gains, axis=1) <= 1e-12).all()
@@ -185,22 +178,19 @@ def test_known_acquaintances_cap_each_person_and_others_follow_the_population() 
 
 def test_an_episode_never_recruits_more_than_there_are() -> None:
     inner = BranchingWorld("inner", SCHEMA, TwoKinds([[1.0] * 4] * 2), LikeParent(), AllKinds())
-    for lost in (False, True):
-        world = DepletingWorld.of(inner, whole(30, 8, 0, acquaintances=(6,), coupons_lost=lost), SCHEMA)
-        played = rollout(world, Constant(3), Rules(500, 8, 12), named_luck(("finite",), 60))
-        assert played.total_recruits.max() <= 22
-        assert played.total_recruits.mean() > 10
+    world = DepletingWorld.of(inner, whole(30, 8, 0, acquaintances=(6,)), SCHEMA)
+    played = rollout(world, Constant(3), Rules(500, 8, 12), named_luck(("finite",), 60))
+    assert played.total_recruits.max() <= 22
+    assert played.total_recruits.mean() > 10
 
 
 def test_the_last_people_are_found_although_many_look_for_them() -> None:
     """Half of what a round would bring from a full population is more than is left: it must not count as come."""
     inner = BranchingWorld("inner", SCHEMA, TwoKinds([[1.0] * 4] * 2), LikeParent(), AllKinds())
-    for lost in (False, True):
-        population = whole(1000, 980, 0, acquaintances=(11,), coupons_lost=lost)
-        world = DepletingWorld.of(inner, population, SCHEMA)
-        played = rollout(world, Constant(3), Rules(120, 40, 1), named_luck(("last",), 200))
-        alone = float(world.response.gains(people(40), 3).sum()) if not lost else 120 * 0.02
-        assert 0.5 * alone < played.total_recruits.mean() < alone
+    world = DepletingWorld.of(inner, whole(1000, 980, 0, acquaintances=(11,)), SCHEMA)
+    played = rollout(world, Constant(3), Rules(120, 40, 1), named_luck(("last",), 200))
+    alone = float(world.response.gains(people(40), 3).sum())
+    assert 0.5 * alone < played.total_recruits.mean() < alone
 
 
 def test_groups_run_out_by_themselves() -> None:

@@ -35,7 +35,7 @@ def test_the_truth_passes_and_a_wrong_model_fails() -> None:
 
 def test_counts_of_every_family_are_judged_as_the_family_says() -> None:
     history = a_history()
-    for family in ("poisson", "zib", "betabinomial", "thinned"):
+    for family in ("poisson", "zip", "nb", "zinb"):
         model = fitted(family)
         report = response_report(model, history)
         rows = zip(history.referrers, history.coupons, strict=True)
@@ -47,7 +47,7 @@ def test_counts_of_every_family_are_judged_as_the_family_says() -> None:
         first = report.calibration["predicted"].iloc[0]
         assert first == pytest.approx(1.0 - np.mean([model.counts(p[None, :], int(c))[0, 0] for p, c in zip(
             history.referrers, history.coupons, strict=True)]))  # fmt: skip
-    used_up = response_report(fitted("thinned"), dataclasses.replace(
+    used_up = response_report(fitted("zinb"), dataclasses.replace(
         history, coupons=np.full(60, 2), recruits=np.minimum(history.recruits, 2)))  # fmt: skip
     assert used_up.degrees <= 0
     assert not used_up.misfit

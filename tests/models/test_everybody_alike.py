@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from peerfront.foundation.covariates import Schema
-from peerfront.foundation.errors import SettingError, UnknownName
+from peerfront.foundation.errors import SettingError
 from peerfront.foundation.randomness import named_generator
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import clearly, total_error
@@ -17,19 +17,17 @@ QUICK = ResponseSettings(family="poisson", shapes=(LINEAR,), penalties=(1.0, 0.1
 SCHEMA = Schema.of_sizes({"kind": 2, "noise": 3, "other": 4})
 
 
-def study(rates=(1.2, 1.2), rows: int = 300, coupons: int = 3, per_coupon: bool = False) -> History:
-    rng = named_generator("alike", rows, str(rates), per_coupon)
+def study(rates=(1.2, 1.2), rows: int = 300, coupons: int = 3) -> History:
+    rng = named_generator("alike", rows, str(rates), False)
     people = (rng.random((rows, 3)) * SCHEMA.sizes).astype(np.int16)
     means = np.array(rates)[people[:, 0]]
     given = np.full(rows, coupons)
-    recruits = rng.binomial(given, -np.expm1(-means)) if per_coupon else np.minimum(rng.poisson(means), given)
-    return History(SCHEMA, people, given, recruits, people[:0], people[:0])
+    return History(SCHEMA, people, given, np.minimum(rng.poisson(means), given), people[:0], people[:0])
 
 
-@pytest.mark.parametrize("settings", [QUICK, dataclasses.replace(QUICK, family="auto", story="per_coupon")])
-def test_without_an_effect_nobody_is_told_apart(settings) -> None:
-    history = study(per_coupon=settings.story == "per_coupon", rates=(0.5, 0.5))
-    model = fit_response(history, settings)
+def test_without_an_effect_nobody_is_told_apart() -> None:
+    history = study((0.5, 0.5))
+    model = fit_response(history, QUICK)
     assert model.fields == ()
     assert all((model.rates.weights[0] == 0.0).ravel())
     assert np.ptp(model.gains(history.referrers, 3), axis=0) == pytest.approx(0.0, abs=0.0)
@@ -94,15 +92,5 @@ def test_the_rule() -> None:
 
 
 def test_impossible_settings() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'per_coupon'"):
-        ResponseSettings(story="per_coupons")
     with pytest.raises(SettingError, match="drop fields must be True or False"):
         ResponseSettings(drop_fields=1)
-
-
-def test_each_story_has_its_families() -> None:
-    history = study((0.4, 2.5), per_coupon=True)
-    for story, families in (("per_coupon", {"binomial", "zib", "betabinomial"}), ("both", {"thinned"})):
-        model = fit_response(history, dataclasses.replace(QUICK, family="auto", story=story))
-        assert model.story == story
-        assert {candidate.family for candidate in model.candidates} == families

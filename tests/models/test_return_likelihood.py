@@ -1,7 +1,7 @@
 """The likelihood of a cut study: vectorised against plain text, plain text against mpmath, gradients, and lifelines."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import mpmath
 import numpy as np
@@ -14,9 +14,7 @@ from scipy import stats
 
 from peerfront.foundation import time_families
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.response_families import response_log_likelihood
 from peerfront.foundation.time_families import TIME_FAMILIES
-from peerfront.models.response.response_likelihood import log_likelihood
 from peerfront.models.returns.coupons_seen import CouponsSeen
 from peerfront.models.returns.return_fit import Mode, Posterior, ReturnSettings, fit_return_times
 from peerfront.models.returns.return_likelihood import (
@@ -24,11 +22,48 @@ from peerfront.models.returns.return_likelihood import (
     Cells,
     Times,
     cell_log_likelihoods,
-    holder_likelihood,
 )
 from peerfront.models.returns.return_times import NEVER, ReturnTimes
 
 FLAT = {"prior_variation": 1e3, "prior_spread_variation": 1e3}
+
+
+def holder_likelihood(
+    chances: Sequence[float],
+    return_ages: Sequence[float | None],
+    age: float,
+    valid_days: float,
+    time_cdf: Callable[[float], float],
+) -> float:
+    """The likelihood of one holder, over the orders of returns that look the same.
+
+    A holder of k coupons, all of the same age a, has used y of them, on days t_1 .. t_y. If n will be used in the end,
+    each at an independent time, the chance of exactly this, whichever coupons they were, is
+
+        n! / (n - y)! * f(t_1) .. f(t_y) * (1 - F(a))^(n - y),       n >= y,
+
+    and the likelihood is the mean over n. F and f are truncated at expiry; once it is reached F(a) = 1, and n = y. (The
+    same as choose(n, y) F(a)^y (1 - F(a))^(n - y), the count thinned by the exposure F(a), times the truncated
+    densities f(t_j) / F(a), times y! orders.)
+
+    `chances` are P(N = n) for n = 0 .. k, `return_ages` the ages of the coupons used so far (None: not known), and
+    `time_cdf` the distribution of times without expiry. A day reaches from half a day before to half a day after.
+    """
+    used = len(return_ages)
+    all_in_time = time_cdf(valid_days + 0.5) if math.isfinite(valid_days) else 1.0
+    last_day = min(age, valid_days)
+    seen = time_cdf(last_day + 0.5) / all_in_time if age < valid_days else 1.0
+    total = 0.0
+    for n in range(used, len(chances)):
+        likelihood = chances[n] * math.comb(n, used) * (1.0 - seen) ** (n - used)
+        for day in return_ages:
+            if day is None:
+                likelihood *= seen
+            else:
+                before = time_cdf(day - 0.5) if day > 0.5 else 0.0
+                likelihood *= (time_cdf(day + 0.5) - before) / all_in_time
+        total += likelihood
+    return total
 
 
 @st.composite
@@ -72,14 +107,13 @@ def test_vectorised_and_plain_are_equal(family, seen, median, spread, rate, size
         own, k = seen.holder == row, int(seen.coupons[row])
         shift = site_spread * (*shifts, 0.0)[seen.site_codes[row]]
         own_rate = rate * math.exp(COUPONS_SPREAD * by_number[np.searchsorted(cells.numbers, k)])
-        levels = np.arange(k + 1)
-        logs = response_log_likelihood("binomial", np.full(k + 1, k), levels, np.full(k + 1, own_rate), size, 0.0)
+        chances = stats.binom.pmf(np.arange(k + 1), k, -math.expm1(-own_rate))
 
         def cdf(time: float, shift: float = shift) -> float:
             return float(time_families.cdf(family, np.array(math.log(time / median) - shift), spread))
 
         days = [None if math.isnan(day) else day for day in seen.return_ages[own]]
-        plain = holder_likelihood(np.exp(logs).tolist(), days, float(seen.ages[row]), float(seen.validity[row]), cdf)
+        plain = holder_likelihood(chances.tolist(), days, float(seen.ages[row]), float(seen.validity[row]), cdf)
         # A return without a date tells nothing of times, so that only the count is left of it.
         assert math.exp(both[0][row]) == pytest.approx(plain, rel=1e-6, abs=1e-12)  # the least exposure
 
@@ -134,10 +168,10 @@ def in_torch(cells: Cells, family: str, point: torch.Tensor, site_spread: float)
     exposure = torch.where(torch.as_tensor(complete), 1.0, cdf(cells.followed, cells.site) / in_time)
     by_number = point[4 + cells.sites :][np.searchsorted(cells.numbers, cells.coupons)]
     rates = torch.exp(point[2 + cells.sites] + COUPONS_SPREAD * by_number)
-    zero = torch.zeros(1, dtype=torch.float64)
-    counts = log_likelihood(
-        "binomial", torch.as_tensor(cells.coupons), torch.as_tensor(cells.recruits), rates, zero, zero, zero, exposure
-    )
+    k, y = torch.as_tensor(cells.coupons).double(), torch.as_tensor(cells.recruits).double()
+    seen = -torch.expm1(-rates) * exposure
+    choose = torch.lgamma(k + 1.0) - torch.lgamma(y + 1.0) - torch.lgamma(k - y + 1.0)
+    counts = choose + y * torch.log(seen) + (k - y) * torch.log1p(-seen)
     first = torch.as_tensor(cells.days <= 0.5)
     early = torch.where(first, 0.0, cdf(np.maximum(cells.days - 1.0, 0.0), cells.days_site))
     chance = cdf(cells.days, cells.days_site) - early

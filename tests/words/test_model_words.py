@@ -1,7 +1,7 @@
 """Names and reasons that files keep are English whatever the language in use; other people's texts stay as they are."""
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.messages import in_english, note
-from peerfront.foundation.response_families import RESPONSE_FAMILIES
 from peerfront.models.response.rates import FAMILY_NAMES, RateShape, model_label
 from peerfront.words.language import Medium, Speaker, speaking
 
@@ -9,16 +9,19 @@ SHOUTING = Speaker("xx", Medium.TERMINAL, lambda text: f"[{text}]", lambda one, 
 
 
 def test_files_keep_english_whatever_is_spoken() -> None:
-    label = model_label("zib", RateShape(), None)
+    label = model_label("zip", RateShape(), None)
     with speaking(SHOUTING):
-        assert str(label) == "[[zero-inflated binomial], [network 64 x 64, softplus]]"
-        assert in_english(label) == "zero-inflated binomial, network 64 x 64, softplus"
+        assert str(label) == "[[zero-inflated Poisson], [network 64 x 64, softplus]]"
+        assert in_english(label) == "zero-inflated Poisson, network 64 x 64, softplus"
         assert in_english("a text of somebody else") == "a text of somebody else"
 
 
 def test_every_family_has_a_name_in_words() -> None:
-    assert [str(FAMILY_NAMES[family]) for family in RESPONSE_FAMILIES if " " in str(FAMILY_NAMES[family])][:1] == [
-        "zero-inflated Poisson"
+    assert [str(FAMILY_NAMES[family]) for family in FAMILIES] == [
+        "Poisson",
+        "zero-inflated Poisson",
+        "negative binomial",
+        "zero-inflated negative binomial",
     ]
 
 

@@ -9,7 +9,7 @@ where Q' is the target network, which follows Q slowly. With `double` the online
 network values it (van Hasselt, Guez and Silver 2016); otherwise the target network does both.
 
 Episodes are played `at_once`, in lock step, so that the world draws all their recruits in bulk; after each round of
-them there are as many gradient steps as there were transitions (times `steps_per_transition`), as if they had been
+them there are as many gradient steps as there were transitions as if they had been
 played one by one. How often actions are random depends on the number of the episode.
 """
 
@@ -84,8 +84,6 @@ class QLearningSettings:
     warm_up: int = 200
     """Transitions before the first gradient step."""
     batch: int = 32
-    steps_per_transition: int = 1
-    """Gradient steps for each round of each episode."""
     hidden: int = 64
     learning_rate: float = 1e-3
     follow: float = 0.01
@@ -106,7 +104,7 @@ class QLearningSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = ("episodes", "at_once", "replay", "batch", "steps_per_transition", "hidden")
+        counts = ("episodes", "at_once", "replay", "batch", "hidden")
         check_fields(
             self,
             **dict.fromkeys(counts, one_or_more),
@@ -256,7 +254,7 @@ class _Learner:
     def learn(self, transitions: int) -> None:
         """Make the gradient steps due after some new transitions."""
         if len(self.replay) >= self.settings.warm_up:
-            for _ in range(transitions * self.settings.steps_per_transition):
+            for _ in range(transitions):
                 self._step()
 
     def _step(self) -> None:

@@ -120,11 +120,10 @@ def _duals(
 
 @dataclass(frozen=True)
 class LimitedDual:
-    """The smallest dual of a state at the index's own prices, of later coupons and of this round's."""
+    """The smallest dual of a state at the index's own prices, and the price of later coupons there."""
 
     bound: float
     price: float
-    price_now: float
 
 
 def smallest_dual(index: PriceIndex, state: State) -> LimitedDual:
@@ -136,10 +135,10 @@ def smallest_dual(index: PriceIndex, state: State) -> LimitedDual:
     worth = 1.0 + index.child_values(kinds.rows, prices, state.rounds_left)  # [kinds, prices]
     most = index.settings.most_per_person
     chances = chances_that_matter(index.response, kinds.rows, most, float(prices[0]), float(worth.max()))
-    bound, now, later = _best_prices(
+    bound, _, later = _best_prices(
         chances, worth, kinds.number, prices, state.remaining_budget, state.rules.max_per_round
     )
-    return LimitedDual(bound, float(prices[later]), float(prices[now]))
+    return LimitedDual(bound, float(prices[later]))
 
 
 def _kinds(codes: Codes) -> Kinds:

@@ -1,10 +1,9 @@
 """What coupons do while the population runs out: a response model with fewer acquaintances left, and such a world.
 
-N'(k) = Binomial(N(min(k, A)), s): A acquaintances are left and, where coupons can be lost, s is the chance that the one
-who gets a coupon has not taken part (`finite_population`). Its tables follow from those of N, whatever the family: with
-alpha' = 1 - s (1 - alpha),
+N'(k) = N(min(k, A)), where A acquaintances are left (`finite_population`). Its tables follow from those of N, whatever
+the family:
 
-    G'(k) - G'(k - 1) = s P(A >= k) (G(k) - G(k - 1)),     T'(k) - T'(k - 1) = P(A >= k) (T(k) - T(k - 1)) at alpha'.
+    G'(k) - G'(k - 1) = P(A >= k) (G(k) - G(k - 1)),     T'(k) - T'(k - 1) = P(A >= k) (T(k) - T(k - 1)).
 
 With everybody left it is the model itself.
 
@@ -19,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.binomials import binomial_quantile, thinned_counts
+from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.covariates import UNKNOWN, Codes, Schema
 from peerfront.foundation.randomness import Luck
 from peerfront.models.finite_population import Array, Population
@@ -56,19 +55,10 @@ class Depleted:
             return np.zeros(len(covariates), dtype=np.int64)
         return self.population.groups(covariates)
 
-    @property
-    def _loses(self) -> bool:
-        return self.population is not None and self.population.coupons_lost and bool((self._shares < 1.0).any())
-
-    def _kept(self, covariates: Codes) -> Array:
-        """The chance that a used coupon brings somebody new, [people]; it is known to do so where staff asked."""
-        kept = self._shares[self._group(covariates)]
-        return np.where(covariates[:, -1] >= 0, 1.0, kept) if self.asked else kept
-
     def finds(self, covariates: Codes, levels: int) -> Array | None:
         """P(A >= l), [people, levels]; None where nobody is short of acquaintances."""
         population, chances = self.population, None
-        if population is not None and not population.coupons_lost and (self._shares < 1.0).any():
+        if population is not None and (self._shares < 1.0).any():
             chances = population.finds(self._shares, levels)[self._group(covariates)]
         if not self.asked:
             return chances
@@ -79,13 +69,9 @@ class Depleted:
     def gains(self, covariates: Codes, max_coupons: int) -> Array:
         gains = self.response.gains(self.own(covariates), max_coupons)
         chances = self.finds(covariates, max_coupons)
-        if chances is not None:
-            gains = gains * chances
-        return gains * self._kept(covariates)[:, None] if self._loses else gains
+        return gains if chances is None else gains * chances
 
     def covers(self, covariates: Codes, uncovered: Array, max_coupons: int) -> Array:
-        if self._loses:
-            uncovered = 1.0 - self._kept(covariates)[:, None] * (1.0 - uncovered)
         covers = self.response.covers(self.own(covariates), uncovered, max_coupons)
         chances = self.finds(covariates, max_coupons)
         if chances is None:
@@ -99,21 +85,17 @@ class Depleted:
         chances = self.finds(covariates, coupons)
         own = self.own(covariates)
         if chances is None:
-            counts = self.response.counts(own, coupons)
-        else:
-            least = np.concatenate([np.ones((len(own), 1)), chances, np.zeros((len(own), 1))], axis=1)
-            counts = np.zeros((len(own), coupons + 1))
-            for able in range(coupons + 1):  # of min(coupons, A)
-                share = least[:, able] - (least[:, able + 1] if able < coupons else 0.0)
-                counts[:, : able + 1] += share[:, None] * self.response.counts(own, able)
-        return thinned_counts(counts, self._kept(covariates)) if self._loses else counts
+            return self.response.counts(own, coupons)
+        least = np.concatenate([np.ones((len(own), 1)), chances, np.zeros((len(own), 1))], axis=1)
+        counts = np.zeros((len(own), coupons + 1))
+        for able in range(coupons + 1):  # of min(coupons, A)
+            share = least[:, able] - (least[:, able + 1] if able < coupons else 0.0)
+            counts[:, : able + 1] += share[:, None] * self.response.counts(own, able)
+        return counts
 
     def sample(self, covariates: Codes, coupons: NDArray[np.int64] | int, luck: Luck) -> NDArray[np.int64]:
         able = np.minimum(coupons, self.acquaintances(covariates, luck))
-        recruits = self.response.sample(self.own(covariates), able, luck)
-        if not self._loses:
-            return recruits
-        return binomial_quantile(luck.uniform("not taken part"), recruits, self._kept(covariates))
+        return self.response.sample(self.own(covariates), able, luck)
 
     def acquaintances(self, covariates: Codes, luck: Luck, shares: Array | None = None) -> NDArray[np.int64]:
         """A of each person, [people], by inversion of their own luck.
@@ -123,7 +105,7 @@ class Depleted:
         population = self.population
         left = np.full(len(covariates), UNLIMITED)
         share = self._shares[self._group(covariates)] if shares is None else shares
-        if population is not None and not population.coupons_lost and (share < 1.0).any():
+        if population is not None and (share < 1.0).any():
             numbers = population.besides_recruiter
             n_known = numbers[(luck.uniform("how many somebody knows") * len(numbers)).astype(np.int64)]
             left = binomial_quantile(luck.uniform("acquaintances left"), n_known, share)
@@ -200,8 +182,7 @@ class DepletingWorld:
         if population is None:
             reachable = response.acquaintances(crowd.covariates, crowd.luck)
             brought = self.inner.refer(own, np.minimum(coupons, reachable))
-            kept = np.ones(len(brought.parent), dtype=bool)
-            return self._referrals(len(crowd), brought, kept, None)
+            return self._referrals(len(crowd), brought, np.ones(len(brought.parent), dtype=bool), None)
         if come is None:
             come = np.zeros((int(crowd.episode.max(initial=-1)) + 1, len(population.sizes)))
         half = 0.5 * self._as_things_stand(crowd, own, coupons, come)[:, None]
@@ -210,12 +191,7 @@ class DepletingWorld:
         reachable = response.acquaintances(crowd.covariates, crowd.luck, of_people)
         brought = self.inner.refer(own, np.minimum(coupons, reachable))
         recruits, group = brought.next_crowd, population.groups(brought.next_crowd.covariates)
-        kept = np.ones(len(recruits), dtype=bool)
-        if population.coupons_lost:
-            asked = response.asked & (crowd.covariates[brought.parent, -1] >= 0)
-            all_shares = np.concatenate([shares, shares.mean(axis=1, keepdims=True)], axis=1)
-            kept = asked | (recruits.luck.uniform("not yet recruited") < all_shares[recruits.episode, group])
-        kept &= self._within(recruits, group, kept, population.left(come))
+        kept = self._within(recruits, group, population.left(come))
         came = _counts(recruits.episode[kept], group[kept], len(come), population)
         return self._referrals(len(crowd), brought, kept, come + came)
 
@@ -226,17 +202,14 @@ class DepletingWorld:
         share = shares[crowd.episode, population.groups(crowd.covariates)]
         reachable = response.acquaintances(crowd.covariates, crowd.luck, share)
         brought = self.inner.response.sample(own.covariates, np.minimum(coupons, reachable), crowd.luck)
-        weights = brought * share if population.coupons_lost else brought
-        counts = np.bincount(crowd.episode, weights=weights, minlength=len(come))
+        counts = np.bincount(crowd.episode, weights=brought, minlength=len(come))
         able: Array = np.minimum(counts, population.left(come).sum(axis=1))
         return able
 
-    def _within(
-        self, recruits: Crowd, group: NDArray[np.int64], kept: NDArray[np.bool_], left: Array
-    ) -> NDArray[np.bool_]:
+    def _within(self, recruits: Crowd, group: NDArray[np.int64], left: Array) -> NDArray[np.bool_]:
         """Who can come at all: no more than there are left, in a group and in all, whoever is first by lot."""
         lot = recruits.luck.uniform("who comes first")
-        allowed = kept.copy()
+        allowed = np.ones(len(recruits), dtype=bool)
         in_all = np.floor(left.sum(axis=1) + 1e-9)
         by_group = np.concatenate([np.floor(left + 1e-9), in_all[:, None]], axis=1)
         for most, label in ((by_group, group), (in_all[:, None], np.zeros_like(group))):

@@ -14,8 +14,7 @@ proportion to d, mean(d) * mean(1 / d) estimates 1 + c^2 (`popularity_of`).
 
 **Whom people find.** Somebody who knows d members of the population, their recruiter among them, has
 A = Binomial(d - 1, s) acquaintances left and brings min(N(k), A): who has taken part already gets no coupon, and
-somebody else does. People differ in d: each is one of a few numbers, all equally likely. `coupons_lost` tells another
-story: each coupon goes to one acquaintance, whoever that is, and is lost with chance 1 - s.
+somebody else does. People differ in d: each is one of a few numbers, all equally likely.
 
 **Groups.** Where the sizes of groups are known (the categories of one field), each runs out by itself. Acquaintances of
 somebody in group g are in group h with chance `mixing[g, h]`, and s is the average over them.
@@ -52,8 +51,6 @@ class Population:
     """Members whom somebody knows, the recruiter included: numbers that are equally likely."""
     popularity: float = 1.0
     """The exponent e; 1 if everybody is as easily found."""
-    coupons_lost: bool = False
-    """Whether a coupon for somebody who has taken part is lost; otherwise somebody else gets it."""
 
     def left(self, more: Array | float = 0.0) -> Array:
         """Members who have not taken part when `more` [..., groups] have come, [..., groups]; at least 0."""

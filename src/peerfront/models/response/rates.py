@@ -26,10 +26,6 @@ FAMILY_NAMES = {
     "zip": note("family_name.zip"),
     "nb": note("family_name.nb"),
     "zinb": note("family_name.zinb"),
-    "binomial": note("family_name.binomial"),
-    "zib": note("family_name.zib"),
-    "betabinomial": note("family_name.betabinomial"),
-    "thinned": note("family_name.thinned"),
 }
 _LARGEST_LOG_SCALE = 50.0
 _LARGEST_SCORE = 12.0  # of a log-linear shape
@@ -154,7 +150,6 @@ class Fit:
     rates: RateEnsemble
     size: float
     zero: float
-    use: float
     penalty: float | None = None  # of a linear shape
 
     @property
@@ -162,7 +157,7 @@ class Fit:
         """Whether every parameter, and every held-out likelihood there is, is a number."""
         rates, held_out = self.rates, self.candidate.held_out
         judged = [held_out] if len(rates.log_scale) > 1 else []
-        arrays = [*rates.weights, *rates.biases, rates.log_scale, np.array([self.zero, self.use]), *judged]
+        arrays = [*rates.weights, *rates.biases, rates.log_scale, np.array([self.zero]), *judged]
         return not np.isnan(self.size) and all(bool(np.isfinite(array).all()) for array in arrays)
 
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Measured, Message, Progress, note
 from peerfront.foundation.networks import EpochSettings
-from peerfront.foundation.response_families import STORIES, largest_rate
+from peerfront.foundation.response_families import largest_means
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import FAMILY_NAMES, SURE, Fit, RateShape, clearly, model_label, total_error
 from peerfront.models.response.response_training import Rows, Trainer, train_linear, train_network
@@ -42,10 +43,6 @@ _AT_START = {
     "zip": note("family_first.zip"),
     "nb": note("family_first.nb"),
     "zinb": note("family_first.zinb"),
-    "binomial": note("family_first.binomial"),
-    "zib": note("family_first.zib"),
-    "betabinomial": note("family_first.betabinomial"),
-    "thinned": note("family_first.thinned"),
 }
 """Names of families at the start of a sentence."""
 
@@ -57,7 +54,7 @@ class Search:
         self.data, self.schema, self.progress = Rows.of(history), history.schema, progress
         self.settings = replace(settings, folds=min(settings.folds, len(self.data)))
         self.held_out = self.settings.folds > 1
-        self.families = STORIES[settings.story] if settings.family == "auto" else (settings.family,)
+        self.families = FAMILIES if settings.family == "auto" else (settings.family,)
         self.tried: list[Fit] = []
         self._planned = len(settings.shapes) + len(self.families) - 1
         if self._judges_fields:
@@ -174,9 +171,8 @@ class Search:
             why = _then(why, note("fit_reason.all_coupons_used"))
         # The limit comes after the choice: shapes and penalties that extrapolate wildly are judged by predictions.
         if doubt is not None:
-            used, coupons = int(data.recruits.sum()), int(data.coupons.sum())
-            family = fit.candidate.family
-            largest = largest_believed(family, data.people, used, coupons, data.most_shown, doubt, fit.size, fit.use)
+            shown, chance = max(data.most_shown, REACH), len(data) / (len(data) + doubt)
+            largest = float(largest_means(shown, chance, np.array(fit.size)))
         return LearnedResponse(
             schema=self.schema,
             family=fit.candidate.family,
@@ -186,7 +182,6 @@ class Search:
             candidates=tuple(each.candidate for each in self.tried),
             reason=why,
             most_shown=data.most_shown,
-            use=fit.use,
         )
 
     def _columns(self, fields: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -216,20 +211,6 @@ class Search:
 def _then(first: Message, then: Message) -> Message:
     """One reason after another."""
     return note("fit_reason.and_then", first=first, then=then)
-
-
-def largest_believed(
-    family: str, rows: float, used: int, coupons: int, most_shown: int, doubt: float, size: float, use: float
-) -> float:
-    """The largest rate that anybody is believed to have, given the rows and the share of coupons used.
-
-    See `ResponseSettings.doubt`. Where each coupon is used on its own, the share of all coupons that were used is no
-    extrapolation, however large it is.
-    """
-    largest = largest_rate(family, max(most_shown, REACH), rows / (rows + doubt), size, use)
-    if family in STORIES["per_coupon"]:
-        largest = max(largest, float(-np.log1p(-(min(used, coupons) + 0.5) / (coupons + 1.0))))
-    return largest
 
 
 def simplest_good(fits: Sequence[Fit]) -> Fit:

@@ -1,7 +1,7 @@
 """Fit a response model to a history: the settings, and the choice of shape, family and fields.
 
-A row (x, k, y) of somebody with k coupons and y recruits has the likelihood P(N(k) = y). For capacities it is censored
-(Section 3.1): y < k shows the capacity, pmf(y); y = k shows only that it is at least k, survival(k).
+A row (x, k, y) of somebody with k coupons and y recruits has a censored likelihood (Section 3.1): y < k shows the
+capacity, pmf(y); y = k shows only that it is at least k, survival(k).
 
 `ResponseSettings.paper()` is the paper's fit: one network, 200 epochs, all the data. It overfits (docs/deviations.md).
 The default trains one network per fold, each stopped on its own held-out fold, and averages their rates: every row
@@ -12,9 +12,9 @@ trains four of five members, and the held-out likelihood comes for free. Shape, 
 from dataclasses import dataclass
 from typing import Any
 
+from peerfront.foundation.counts import FAMILIES
 from peerfront.foundation.errors import SettingError, check_extra
 from peerfront.foundation.messages import Progress, note, silent
-from peerfront.foundation.response_families import RESPONSE_FAMILIES, STORIES
 from peerfront.foundation.settings import (
     among,
     check_fields,
@@ -26,7 +26,7 @@ from peerfront.foundation.settings import (
     step_size,
     truth,
 )
-from peerfront.models.response.learned_response import LearnedResponse
+from peerfront.models.response.learned_response import LearnedResponse, refuse_open_coupons
 from peerfront.models.response.rates import RateShape
 from peerfront.problem import History
 
@@ -40,7 +40,7 @@ class ResponseSettings:
     """How a response model is fitted. The defaults are the best we know; `paper()` is the paper's."""
 
     family: str = "auto"
-    """poisson, zip, nb, zinb, binomial, zib, betabinomial, thinned, or auto: by held-out likelihood."""
+    """poisson, zip, nb, zinb, or auto: by held-out likelihood."""
     shapes: tuple[RateShape, ...] = (LINEAR, LOG_LINEAR, NETWORK)
     """Rate networks to choose from by held-out likelihood, simplest first: a later one must be clearly better."""
     folds: int = 5
@@ -62,8 +62,6 @@ class ResponseSettings:
     drop_fields: bool = True
     """Whether everybody is alike until people left out show otherwise, and fields that do not help are not used (of a
     linear shape; a network keeps all or none)."""
-    story: str = "capacity"
-    """What a coupon does, which says what families auto chooses from: capacity, per_coupon or both."""
     seed: int = 0
 
     @classmethod
@@ -74,8 +72,7 @@ class ResponseSettings:
     def __post_init__(self) -> None:
         check_fields(
             self,
-            family=among(note("kinds.family"), (*RESPONSE_FAMILIES, "auto")),
-            story=among(note("kinds.story"), STORIES),
+            family=among(note("kinds.family"), (*FAMILIES, "auto")),
             shapes=_rate_shapes,
             folds=one_or_more,
             epochs=one_or_more,
@@ -100,8 +97,12 @@ def _rate_shapes(name: str, value: Any) -> tuple[RateShape, ...]:
 def fit_response(
     history: History, settings: ResponseSettings | None = None, progress: Progress = silent
 ) -> LearnedResponse:
-    """Fit a response model; where there is a choice, make it by held-out likelihood and say why."""
+    """Fit a response model; where there is a choice, make it by held-out likelihood and say why.
+
+    Every coupon of the history must be finished: recruits who are still to come are refused, not ignored.
+    """
     check_extra("torch", note("extras.learned_response"), "research")
     from peerfront.models.response.response_choice import Search
 
+    refuse_open_coupons(history.exposure_of(history.informative_rows()))
     return Search(history, settings or ResponseSettings(), progress).learned()

@@ -13,18 +13,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from peerfront.foundation.counts import is_dispersed, is_inflated
 from peerfront.foundation.networks import EpochSettings
 from peerfront.foundation.randomness import named_generator, named_key
-from peerfront.foundation.response_families import has_size, has_zero, story_of
 from peerfront.models.response.rates import SMALLEST_RATE, Candidate, Fit, RateEnsemble, RateShape, folds_of
-from peerfront.models.response.response_likelihood import log_likelihood
+from peerfront.models.response.response_likelihood import censored_log_likelihood
 from peerfront.problem import History
 
 Array = NDArray[np.float64]
 FEWEST_SHOWN = 5
 """People who must have had a number of coupons before it counts as shown."""
 _BIAS_RIDGE = 1e-3  # ridge on the bias, in rows; negligible with informative data
-_FIRST_USE = 0.7  # the chance of use that training of both stories at once starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,55 +33,34 @@ class Rows:
     inputs: Tensor  # [rows, columns]
     coupons: Tensor  # [rows]
     recruits: Tensor  # [rows]
-    exposure: Tensor | None = None  # [rows], above 0; None where everybody who will come has come
 
     @classmethod
     def of(cls, history: History) -> "Rows":
         rows = history.informative_rows()
-        exposure = history.exposure_of(rows)
         return cls(
             torch.as_tensor(history.schema.one_hot(history.referrers[rows]), dtype=torch.float64),
             torch.as_tensor(history.coupons[rows], dtype=torch.float64),
             torch.as_tensor(history.recruits[rows], dtype=torch.float64),
-            None if exposure is None else torch.as_tensor(exposure, dtype=torch.float64),
         )
 
     def __len__(self) -> int:
         return len(self.coupons)
 
     @property
-    def people(self) -> float:
-        """How many people's worth of evidence this is: somebody who has half of the time still to come is half."""
-        return float(len(self)) if self.exposure is None else float(self.exposure.sum())
-
-    @property
     def most_shown(self) -> int:
         """The most coupons that at least `FEWEST_SHOWN` people had (all of them, if they are fewer)."""
-        most, order = self.coupons.sort(descending=True)
-        if self.exposure is None:
-            return int(most[min(FEWEST_SHOWN, len(self)) - 1])
-        people = self.exposure[order].cumsum(dim=0)
-        enough = torch.nonzero(people >= min(float(FEWEST_SHOWN), float(people[-1])) - 1e-9)
-        return int(most[int(enough[0])])
+        most, _ = self.coupons.sort(descending=True)
+        return int(most[min(FEWEST_SHOWN, len(self)) - 1])
 
     @property
     def all_saturated(self) -> bool:
         """Whether everybody brought as many as they could have, so that no capacity was ever seen."""
         return bool((self.recruits >= self.coupons).all())
 
-    def rough_rate(self, rows: NDArray[np.int64], family: str) -> float:
-        """Where rates start, not an estimate: recruits per person, saturated rows counted half a person more.
-
-        Where each coupon is used on its own, the rate of the share of coupons that were used. Recruits who are still to
-        come are those seen, divided by the mean exposure.
-        """
+    def rough_rate(self, rows: NDArray[np.int64]) -> float:
+        """Where rates start, not an estimate: recruits per person, saturated rows counted half a person more."""
         recruits, coupons = self.recruits[rows], self.coupons[rows]
-        seen = 1.0 if self.exposure is None else float(self.exposure[rows].mean())
-        if story_of(family) == "per_coupon":
-            used = torch.minimum(recruits.sum() / seen, coupons.sum())
-            return float(-torch.log1p(-(used + 0.5) / (coupons.sum() + 1.0)))
-        mean = float((recruits + 0.5 * (recruits >= coupons)).mean()) / seen + 0.05
-        return mean if story_of(family) == "capacity" else mean / _FIRST_USE
+        return float((recruits + 0.5 * (recruits >= coupons)).mean()) + 0.05
 
     def restricted_to(self, columns: NDArray[np.bool_]) -> "Rows":
         """The same rows with nothing known but these columns."""
@@ -173,30 +151,26 @@ class Trainer:
         fold = folds_of(rows, members, self.rng)
         self.training = [np.flatnonzero(fold != member) for member in range(members)]
         self.held_out = torch.as_tensor(fold)[None, :] == torch.arange(members)[:, None]  # [members, rows]
-        start = np.array([data.rough_rate(part, family) for part in self.training])
+        start = np.array([data.rough_rate(part) for part in self.training])
         self.networks = StackedNetworks(shape, data.inputs.shape[1], members, start, seed)
         if columns is not None:
             self.networks.inputs_used = torch.as_tensor(columns)
         self._log_size = torch.full((members, 1), 1.0, dtype=torch.float64, requires_grad=True)
         self._zero_logit = torch.full((members, 1), -2.0, dtype=torch.float64, requires_grad=True)
-        use = np.log(_FIRST_USE / (1.0 - _FIRST_USE))
-        self._use_logit = torch.full((members, 1), use, dtype=torch.float64, requires_grad=True)
         self.extra = [
-            *([self._log_size] if has_size(family) else []),
-            *([self._zero_logit] if has_zero(family) else []),
-            *([self._use_logit] if family == "thinned" else []),
+            *([self._log_size] if is_dispersed(family) else []),
+            *([self._zero_logit] if is_inflated(family) else []),
         ]
         self.everybody = torch.arange(rows).expand(members, rows)
         # Of few columns many rows are the same, and so is their likelihood: the distinct ones, and which each row is.
         self._distinct: tuple[Rows, Tensor] | None = None
         if columns is not None:
             known = torch.as_tensor(columns)
-            counts = [data.coupons, data.recruits, *([] if data.exposure is None else [data.exposure])]
-            whole = torch.cat([torch.stack(counts, dim=1), data.inputs[:, known]], dim=1)
+            whole = torch.cat([torch.stack([data.coupons, data.recruits], dim=1), data.inputs[:, known]], dim=1)
             cells, which = torch.unique(whole, dim=0, return_inverse=True)
             inputs = torch.zeros((len(cells), data.inputs.shape[1]), dtype=torch.float64)
-            inputs[:, known] = cells[:, len(counts) :]
-            self._distinct = Rows(inputs, *cells[:, : len(counts)].unbind(dim=1)), which
+            inputs[:, known] = cells[:, 2:]
+            self._distinct = Rows(inputs, cells[:, 0], cells[:, 1]), which
 
     @property
     def log_size(self) -> Tensor:
@@ -209,31 +183,22 @@ class Trainer:
         return self._zero_logit.clamp(-12, 6)
 
     @property
-    def use_logit(self) -> Tensor:
-        """Logit of each member's chance that a coupon is used, [members, 1]."""
-        return self._use_logit.clamp(-6, 6)
-
-    @property
     def parameters(self) -> list[Tensor]:
-        return [*self.networks.parameters, self._log_size, self._zero_logit, self._use_logit]
+        return [*self.networks.parameters, self._log_size, self._zero_logit]
 
     def likelihood(self, rows: Tensor) -> Tensor:
         """Log-likelihood of some rows under each member, [members, rows]."""
         if self._distinct is None:
             data = self.data
             rates = self.networks.means(data.inputs[rows])
-            exposure = None if data.exposure is None else data.exposure[rows]
-            return self._likelihood(data.coupons[rows], data.recruits[rows], rates, exposure)
+            return self._likelihood(data.coupons[rows], data.recruits[rows], rates)
         cells, which = self._distinct
         coupons, recruits = (part.expand(self.members, -1) for part in (cells.coupons, cells.recruits))
-        exposure = None if cells.exposure is None else cells.exposure.expand(self.members, -1)
-        each = self._likelihood(coupons, recruits, self.networks.means(cells.inputs), exposure)
+        each = self._likelihood(coupons, recruits, self.networks.means(cells.inputs))
         return torch.gather(each, 1, which[rows])
 
-    def _likelihood(self, coupons: Tensor, recruits: Tensor, rates: Tensor, exposure: Tensor | None) -> Tensor:
-        return log_likelihood(
-            self.family, coupons, recruits, rates, self.log_size, self.zero_logit, self.use_logit, exposure
-        )
+    def _likelihood(self, coupons: Tensor, recruits: Tensor, rates: Tensor) -> Tensor:
+        return censored_log_likelihood(self.family, coupons, recruits, rates, self.log_size, self.zero_logit)
 
     def held_out_rows(self) -> Array:
         """Log-likelihood of each row under the member that does not see it, [rows]; NaN if there is none."""
@@ -261,9 +226,8 @@ class Trainer:
         return Fit(
             candidate,
             self.networks.ensemble(),
-            size=float(self.log_size.detach().exp().mean()) if has_size(self.family) else float("inf"),
-            zero=float(torch.sigmoid(self.zero_logit.detach()).mean()) if has_zero(self.family) else 0.0,
-            use=float(torch.sigmoid(self.use_logit.detach()).mean()) if self.family == "thinned" else 1.0,
+            size=float(self.log_size.detach().exp().mean()) if is_dispersed(self.family) else float("inf"),
+            zero=float(torch.sigmoid(self.zero_logit.detach()).mean()) if is_inflated(self.family) else 0.0,
         )
 
 

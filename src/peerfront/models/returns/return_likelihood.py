@@ -1,7 +1,7 @@
 """The likelihood of what a cut study shows, vectorised and with slopes: how many were used, on which days.
 
 Holder by holder: the count of coupons used so far, thinned by the exposure, times the chance of each return's day among
-the days that could be seen (`holder_likelihood` is the same in plain text; the tests hold them equal). Everybody is
+the days that could be seen (the tests hold it equal to the same in plain text). Everybody is
 alike, so that holders with the same coupons, returns, age, validity and site are one cell, and so are returns of one
 day among the same days.
 
@@ -11,8 +11,7 @@ each number of coupons that occurs. All functions take several rows at once. The
 the spread of gamma times: nobody has the derivative of the incomplete gamma function in its shape.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -215,44 +214,3 @@ def unpacked(points: Array, sites: int) -> tuple[Array, Array, Array, Array]:
 
 def _log_choose(n: Array, y: Array) -> Array:
     return np.asarray(gammaln(n + 1.0) - gammaln(y + 1.0) - gammaln(n - y + 1.0))
-
-
-# The same, plainly -----------------------------------------------------------------------------------------------
-
-
-def holder_likelihood(
-    chances: Sequence[float],
-    return_ages: Sequence[float | None],
-    age: float,
-    valid_days: float,
-    time_cdf: Callable[[float], float],
-) -> float:
-    """The likelihood of one holder, over the orders of returns that look the same.
-
-    A holder of k coupons, all of the same age a, has used y of them, on days t_1 .. t_y. If n will be used in the end,
-    each at an independent time, the chance of exactly this, whichever coupons they were, is
-
-        n! / (n - y)! * f(t_1) .. f(t_y) * (1 - F(a))^(n - y),       n >= y,
-
-    and the likelihood is the mean over n. F and f are truncated at expiry; once it is reached F(a) = 1, and n = y. (The
-    same as choose(n, y) F(a)^y (1 - F(a))^(n - y), the count thinned by the exposure F(a), times the truncated
-    densities f(t_j) / F(a), times y! orders.)
-
-    `chances` are P(N = n) for n = 0 .. k, `return_ages` the ages of the coupons used so far (None: not known), and
-    `time_cdf` the distribution of times without expiry. A day reaches from half a day before to half a day after.
-    """
-    used = len(return_ages)
-    all_in_time = time_cdf(valid_days + 0.5) if math.isfinite(valid_days) else 1.0
-    last_day = min(age, valid_days)
-    seen = time_cdf(last_day + 0.5) / all_in_time if age < valid_days else 1.0
-    total = 0.0
-    for n in range(used, len(chances)):
-        likelihood = chances[n] * math.comb(n, used) * (1.0 - seen) ** (n - used)
-        for day in return_ages:
-            if day is None:
-                likelihood *= seen
-            else:
-                before = time_cdf(day - 0.5) if day > 0.5 else 0.0
-                likelihood *= (time_cdf(day + 0.5) - before) / all_in_time
-        total += likelihood
-    return total
