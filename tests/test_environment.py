@@ -197,8 +197,9 @@ def test_no_allowed_episode_is_cut_off() -> None:
     count=st.integers(1, 4),
     seed=st.integers(0, 1000),
     obedient=st.booleans(),
+    resets=st.sets(st.integers(0, 40), max_size=4),
 )
-def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, count, seed, obedient) -> None:
+def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, count, seed, obedient, resets) -> None:
     """Observations, rewards, ends and masks, also of actions that are forbidden, and of episodes that begin anew."""
     place = pf.make_world(world)
     steps = 3 * (rules.budget + rules.rounds)
@@ -213,7 +214,10 @@ def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, coun
     expected, wanted = single.reset(seed=seed)
     found, infos = many.reset(seed=seed)
     rng = np.random.default_rng(seed)
-    for _ in range(steps):
+    for step in range(steps):
+        if step in resets:
+            expected, wanted = single.reset(seed=seed + step)
+            found, infos = many.reset(seed=seed + step)
         _assert_same(found, expected)
         _assert_same(infos, wanted)
         assert found in many.observation_space
@@ -224,6 +228,16 @@ def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, coun
         found, *ours, infos = many.step(actions)
         for one, other in zip(outcome, ours, strict=True):
             assert np.array_equal(one, other)
+
+
+def test_a_reset_after_an_end_begins_at_once() -> None:
+    envs = RecruitmentVectorEnv(2, "bridge", budget=5, people=3, rounds=1)
+    envs.reset(seed=1)
+    _, _, over, _, _ = envs.step(np.full(2, envs.places))
+    assert over.all()
+    envs.reset(seed=7)
+    seen, *_ = envs.step(np.zeros(2, dtype=np.int64))
+    assert seen["coupons"].sum(axis=1).tolist() == [1, 1]
 
 
 def _assert_same(one, other) -> None:

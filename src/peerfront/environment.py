@@ -359,6 +359,7 @@ class RecruitmentVectorEnv(VectorEnv[dict[str, NDArray[Any]], NDArray[np.int64],
         for row, number in enumerate(numbers):
             if number is not None:
                 self._generators[row] = seeding.np_random(number)[0]
+        self._over[:] = False
         self._begin_episodes(np.arange(self.num_envs), numbers)
         return self._observation(), self._infos(np.zeros(self.num_envs, dtype=np.bool_))
 
