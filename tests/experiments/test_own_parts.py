@@ -248,6 +248,8 @@ def test_what_has_no_documentation_is_said_by_its_name() -> None:
         (["bridge"], [Scripted(two_each, "gfp"), "gfp"], "called the same"),
         (["bridge"], [Scripted(two_each, "gfp"), "gfp:deadline=no"], "called the same"),
         (["bridge"], ["gfp:deadline=no", Scripted(two_each, "gfp")], "called the same"),
+        (["bridge"], [Scripted(two_each, "bound")], "No policy can be called bound"),
+        (["bridge"], ["constant:name=bound"], "No policy can be called bound"),
         (["bridge"], [3], "compare: policies must be a list"),
         (["bridge"], [pf.make_world("bridge")], "policies must be a list .each of it: a text, a policy"),
         ([Scripted(two_each)], ["constant"], "worlds must be a list .each of it: a text, a world"),

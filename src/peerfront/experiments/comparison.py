@@ -105,11 +105,11 @@ class Comparison:
 
     def __post_init__(self) -> None:
         own = {(part.kind, part.name): part for part in self.own}
-        named: set[tuple[str, str, bool]] = set()
+        by_text: dict[tuple[str, str], bool] = {}
         check_fields(
             self,
-            worlds=several(lambda _, value: _text_of(WORLD, value, own, named)),
-            policies=several(lambda _, value: _text_of(POLICY, value, own, named)),
+            worlds=several(lambda _, value: _text_of(WORLD, value, own, by_text)),
+            policies=several(lambda _, value: _text_of(POLICY, value, own, by_text)),
             draws=several(at_least(0, MOST_SEED)),
             discounts=several(discount_factor),
             episodes=at_least(1, MOST_EPISODES),
@@ -121,9 +121,8 @@ class Comparison:
             labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
             if len(set(labels)) != len(labels):
                 raise SettingError("comparison.called_the_same", setting=name, labels=labels)
-        for kind, name, by_text in named:
-            if by_text and (kind, name, False) in named:  # the text means another one than the object of that name
-                raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+            if name == POLICY and BOUND in labels:
+                raise SettingError("comparison.called_bound", name=BOUND)
         used = [(kind, Spec.parse(text).name) for kind in (WORLD, POLICY) for text in getattr(self, kind)]
         object.__setattr__(self, "own", tuple(own[key] for key in dict.fromkeys(used) if key in own))
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
@@ -180,25 +179,25 @@ class Comparison:
         return {name: getattr(self, name) for name in names} | {"rules": dataclasses.asdict(self.rules)}
 
 
-def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], named: set[tuple[str, str, bool]]) -> str:
+def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], by_text: dict[tuple[str, str], bool]) -> str:
     """The text that stands for a world or policy. What is not of this package is added to `own`.
 
-    `named` gets the kind, the name, and whether it was given as text.
+    `by_text` keeps which were named: the text of a name means another one than an object of that name.
     """
-    if isinstance(value, str):
-        name = Spec.parse(value).name
-        named.add((kind, name, True))
+    part = None if isinstance(value, str) else OwnPart.of(kind, value)
+    name = Spec.parse(value).name if part is None else part.name
+    if by_text.setdefault((kind, name), part is None) != (part is None):
+        raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+    if part is None:
         entries: Mapping[str, Any] = WORLDS if kind == WORLD else POLICIES
         if (kind, name) not in own and not any(entries.get(name) is each for each in _BUILT_IN[kind]):
             spec = Spec(name)
             found: Any = world_entry(spec) if kind == WORLD else policy_entry(spec)
             own[kind, name] = OwnPart.of(kind, found, name)
         return value
-    part = OwnPart.of(kind, value)
-    named.add((kind, part.name, False))
-    if own.setdefault((kind, part.name), part) != part:
-        raise SettingError("comparison.called_the_same", setting=kind, labels=[part.name, part.name])
-    return part.name
+    if own.setdefault((kind, name), part) != part:
+        raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+    return name
 
 
 def draws_from(first: int, count: int) -> tuple[int, ...]:
