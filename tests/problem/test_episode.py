@@ -87,6 +87,12 @@ def test_an_infeasible_policy_is_named() -> None:
         play(greedy, Rules())
 
 
+def test_any_kind_of_whole_numbers_is_coupons() -> None:
+    kinds = (np.uint64, np.int64, np.int8)
+    mixed = Scripted(lambda s: np.ones(len(s.frontier), dtype=kinds[s.frontier.ids[0] % 3]))
+    assert np.array_equal(play(mixed, Rules(budget=6, people=3)).recruits, play(Constant(1), Rules(6, 3)).recruits)
+
+
 def test_no_round_spends_more_than_is_left() -> None:
     played = rollout(make_world("icpsr22140"), RandomSplit(), Rules(), EPISODES)
     assert (played.spend.sum(axis=1) <= 100).all()

@@ -169,7 +169,7 @@ class Episodes:
     def step(self, allocations: Sequence[Allocation]) -> Round:
         """Give out coupons, one (feasible) allocation for each of `states`, and see who comes."""
         crowd, number, count = self._crowd, self.round, len(self.luck)
-        coupons = np.concatenate([allocation.coupons for allocation in allocations])
+        coupons = np.concatenate([allocation.coupons for allocation in allocations]).astype(np.int64, copy=False)
         referrals = self.world.refer(crowd, coupons)
         spent = np.bincount(crowd.episode, weights=coupons, minlength=count).astype(np.int64)
         came = np.bincount(referrals.next_crowd.episode, minlength=count)

@@ -204,8 +204,9 @@ class Allocation:
     @classmethod
     def of(cls, coupons: Sequence[float] | NDArray[Any]) -> "Allocation":
         array = np.asarray(coupons)
-        # Fractions are left as they are, for `check_feasible` to refuse: rounding them would hide a policy's mistake.
-        return cls(array.astype(np.int64) if array.dtype.kind in "iu" else array)
+        # Others are left as they are, for `check_feasible` to refuse: changing them would hide a policy's mistake.
+        fits = array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
+        return cls(array.astype(np.int64, copy=False) if fits else array)
 
     @property
     def spend(self) -> int:
@@ -232,7 +233,7 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     if coupons.min() < 0:
         person = int(coupons.argmin())
         refuse("allocation_fault.negative", person=person, coupons=int(coupons[person]))
-    spend, budget = int(coupons.sum()), state.remaining_budget
+    spend, budget = sum(coupons.tolist()), state.remaining_budget  # Python's numbers: those of NumPy overflow
     if spend > budget:
         refuse("allocation_fault.above_budget", spend=spend, budget=budget, excess=spend - budget)
     if rules.max_per_round is not None and spend > rules.max_per_round:
