@@ -180,7 +180,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
 
     def _refer(self) -> float:
         assert self._state is not None
-        allocation = Allocation(self._coupons[: len(self._state.frontier)].copy())
+        allocation = Allocation(self._coupons[: len(self._state.frontier)])
         check_feasible(allocation, self._state, "the agent")
         played = self._begun().step([allocation])
         self._begin_round()
@@ -524,7 +524,7 @@ class AgentPolicy:
             gives = actions < tables.places
             tables.give(waiting[gives], actions[gives])
             waiting = waiting[gives]
-        return [Allocation(tables.coupons[n, : len(state.frontier)].copy()) for n, state in enumerate(states)]
+        return [Allocation(tables.coupons[n, : len(state.frontier)]) for n, state in enumerate(states)]
 
     def _checked(self, answer: Any, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
         """One allowed action for each row, or an error that names the agent."""

@@ -128,7 +128,7 @@ class Episodes:
         """The states of the living episodes, in order; none when all are over."""
         living = self.living
         ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
-        keys, covariates = self._crowd.keys, self._crowd.covariates
+        keys, covariates = _read_only(self._crowd.keys), _read_only(self._crowd.covariates)
         numbers = self.rules.rounds - self._horizon[living] + self.round
         seen = self._seen(living)
         return [
@@ -194,6 +194,13 @@ class Episodes:
     def trajectories(self) -> Trajectories:
         """What has happened so far."""
         return Trajectories(self._recruits, self._spend, self._sizes, self._played, self._ending)
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers for a policy to see, which must not change the world."""
+    seen = values.view()
+    seen.flags.writeable = False
+    return seen
 
 
 def _places(episode: NDArray[np.int64], living: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -189,7 +189,7 @@ class State:
 @checked_state
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """How many coupons each person on the frontier gets, in the frontier's order.
+    """How many coupons each person on the frontier gets, in the frontier's order; a copy of what it is made of.
 
     >>> pf.Allocation.of([2, 0, 1]).spend
     3
@@ -200,6 +200,7 @@ class Allocation:
     def __post_init__(self) -> None:
         if not isinstance(self.coupons, np.ndarray):
             check_types(self)
+        object.__setattr__(self, "coupons", self.coupons.copy())
 
     @classmethod
     def of(cls, coupons: Sequence[float] | NDArray[Any]) -> "Allocation":
