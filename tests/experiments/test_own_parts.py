@@ -273,8 +273,18 @@ def late_fault(state):
     return two_each(state)
 
 
+class Hesitant(Cautious):
+    def allocate_many(self, states, lucks):
+        if states[0].round:
+            raise RuntimeError("who?")
+        return super().allocate_many(states, lucks)
+
+
 FAULTS = {
     "raises": (late_fault, PolicyFailed, r"late_fault' failed in round 1 \(12 coupons, \d+ p\w+\): RuntimeError: I"),
+    "exits": (lambda s: sys.exit(3), PolicyFailed, r"round 0 \(20 coupons, 4 people\): SystemExit: 3"),
+    "exits in its preparation": (type("E", (), {"__init__": lambda _: sys.exit(3)}), PolicyFailed, "SystemExit: 3"),
+    "one of many": (Hesitant, PolicyFailed, r"Hesitant' failed in one of \d+ states of round 1: RuntimeError: who"),
     "floats": (lambda s: [0.5] * len(s.frontier), InfeasibleAllocation, "round 0 .20 coupons, 4 people.*float64"),
     "too many": (lambda s: [9] * len(s.frontier), InfeasibleAllocation, "spends 36 of 20 remaining coupons, 16 too"),
     "negative": (lambda s: [-1] * len(s.frontier), InfeasibleAllocation, "person 0 gets -1 coupons"),

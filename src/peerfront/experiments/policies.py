@@ -148,7 +148,7 @@ def prepare_policy(spec: Spec, preparation: Preparation, entry: PolicyEntry | No
         policy = entry.prepare(preparation, **spec.read_options(entry.options))
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         if entry in _ENTRIES:
             raise
         raise PolicyFailed(entry.name, note("policy_failed.prepared"), own_parts.place_of(problem)) from problem

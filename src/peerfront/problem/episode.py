@@ -28,6 +28,7 @@ from peerfront.problem.state import (
     State,
     check_feasible,
     check_size,
+    place_of_one,
 )
 from peerfront.problem.world import Crowd, Referrals, World
 
@@ -220,7 +221,7 @@ def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
         allocation = policy.allocate(state, luck)
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise PolicyFailed(_called(policy), state.place, place_of(problem)) from problem
     check_feasible(allocation, state, _called(policy))
     return allocation
@@ -234,8 +235,8 @@ def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> 
         allocations = list(policy.allocate_many(states, lucks))
     except PeerfrontError:
         raise
-    except Exception as problem:
-        raise PolicyFailed(_called(policy), states[0].place, place_of(problem)) from problem
+    except (Exception, SystemExit) as problem:
+        raise PolicyFailed(_called(policy), place_of_one(states), place_of(problem)) from problem
     if len(allocations) != len(states):
         fault = note("allocation_fault.other_states", allocations=len(allocations), states=len(states))
         raise InfeasibleAllocation(_called(policy), fault)

@@ -186,6 +186,13 @@ class State:
         return min(self.spendable_by_round, self.rules.max_per_person * len(self.frontier))
 
 
+def place_of_one(states: Sequence[State]) -> Message:
+    """Where one of these states stands, for messages; nobody knows which."""
+    if len(states) == 1:
+        return states[0].place
+    return note("policy_failed.in_states", n=len(states), round=states[0].round)
+
+
 @checked_state
 @dataclass(frozen=True, slots=True)
 class Allocation:

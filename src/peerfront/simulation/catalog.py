@@ -60,7 +60,7 @@ def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
         world = entry.make(draw, **settings) if entry.has_draws else entry.make(**settings)
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         if entry in _ENTRIES:
             raise
         raise SettingError("own_parts.no_world_made", name=entry.name, problem=own_parts.place_of(problem)) from problem
