@@ -354,6 +354,12 @@ class Some:
 
 some = PolicyEntry("some", lambda _, most=1: Some(most), {"most": Option(int, note("policy_setting.coupons"))})
 
+def check(most):
+    if most < 1:
+        raise ValueError("too few")
+
+needs = PolicyEntry("needs", lambda _, most: Some(most), some.options, check)
+
 def town(draw):
     """A town of somebody else."""
     return pf.make_world("network:people=60", draw)
@@ -361,6 +367,7 @@ def town(draw):
 ENTRY_POINTS = """[peerfront.policies]
 first = other_package:First
 some = other_package:some
+needs = other_package:needs
 gone = other_package:Gone
 broken = other_package_broken:policy
 twice = other_package:First
@@ -397,6 +404,10 @@ def test_policies_and_worlds_of_other_packages_are_found_by_name(other_package) 
     assert one.episodes.equals(two.episodes)
     assert pf.make_world("town", 2).name == "network"
     assert pf.make_policy("some:most=2", "bridge").name == "some(2)"
+    assert pf.compare(["bridge"], ["needs:most=2"], **asked).policies == ("needs:most=2",)
+    for settings, problem in (("", "TypeError.*'most'"), (":most=0", "ValueError: too few")):
+        with pytest.raises(PolicyFailed, match=f"'needs' failed in the check of its settings: {problem}"):
+            pf.compare(["bridge"], [f"needs{settings}"], **asked)
     with pytest.raises(UnknownName, match="Did you mean 'first'"):
         pf.compare(["bridge"], ["frist"])
 
@@ -428,6 +439,7 @@ def test_commands_find_them_too(other_package) -> None:
     assert "Everything to whoever is first. (other-package 1.5)" in shown
     assert "cannot be loaded" in shown
     assert "some:key=value" in shown
+    assert "needs:key=value" in shown
     worlds = run("worlds")
     assert "A town of somebody else. (other-package 1.5)" in " ".join(worlds.stdout.split())
     assert run("worlds", "town").stdout.count("A town of somebody else.") == 1

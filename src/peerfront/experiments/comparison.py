@@ -134,7 +134,7 @@ class Comparison:
         for world in self.worlds:
             self.world_entry(world)
         for policy in self.policies:
-            self.policy_entry(policy)
+            self.policy_entry(policy).settings(Spec.parse(policy))
 
     def own_part(self, kind: str, text: str) -> OwnPart | None:
         """The part of one's own that a text names; None if it is of this package."""
@@ -144,16 +144,12 @@ class Comparison:
     def world_entry(self, world: str) -> WorldEntry:
         """What makes the world that a text names."""
         own = self.own_part(WORLD, world)
-        return world_entry(Spec.parse(world)) if own is None else own.entry()
+        return world_entry(Spec.parse(world).name) if own is None else own.entry()
 
     def policy_entry(self, policy: str) -> PolicyEntry:
-        """What prepares the policy that a text names, its settings checked."""
-        own, spec = self.own_part(POLICY, policy), Spec.parse(policy)
-        if own is None:
-            return policy_entry(spec)
-        entry: PolicyEntry = own.entry()
-        entry.check(**spec.read_options(entry.options))
-        return entry
+        """What prepares the policy that a text names."""
+        own = self.own_part(POLICY, policy)
+        return policy_entry(Spec.parse(policy).name) if own is None else own.entry()
 
     def own_digests(self, task: "Task | None" = None) -> Mapping[str, str]:
         """The digests of the parts of one's own, of all or of those that a task is about."""
@@ -191,8 +187,7 @@ def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], by_text
     if part is None:
         entries: Mapping[str, Any] = WORLDS if kind == WORLD else POLICIES
         if (kind, name) not in own and not any(entries.get(name) is each for each in _BUILT_IN[kind]):
-            spec = Spec(name)
-            found: Any = world_entry(spec) if kind == WORLD else policy_entry(spec)
+            found: Any = world_entry(name) if kind == WORLD else policy_entry(name)
             own[kind, name] = OwnPart.of(kind, found, name)
         return value
     if own.setdefault((kind, name), part) != part:
@@ -411,4 +406,4 @@ def _world(comparison: Comparison, text: str, draw: int) -> World:
 @lru_cache(maxsize=8)
 def _cached_world(text: str, draw: int, _: tuple[tuple[int, int], ...], own: OwnPart | None) -> World:
     spec = Spec.parse(text)
-    return made_world(world_entry(spec) if own is None else own.entry(), spec, draw)
+    return made_world(world_entry(spec.name) if own is None else own.entry(), spec, draw)

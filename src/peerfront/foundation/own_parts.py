@@ -12,16 +12,19 @@ import re
 import sys
 import sysconfig
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import SettingError, UnknownName
 from peerfront.foundation.messages import Message, note
 
+E = TypeVar("E")
+T = TypeVar("T")
 _LONGEST_NAME = 80
 _WELL_KNOWN = ("peerfront", "builtins", "numpy", "scipy", "numba", "pandas", "networkx", "joblib", "torch")
 """Results say by which versions of these they were made."""
@@ -246,6 +249,24 @@ def loaded(group: str, name: str) -> tuple[Any, str]:
     except (Exception, SystemExit) as problem:  # whatever the package's own code raises
         values = {"name": name, "package": packages[0], "value": points[0].value, "problem": place_of(problem)}
         raise SettingError("own_parts.broken", **values) from problem
+
+
+def entry_named(name: str, ours: Mapping[str, E], group: str, entry_of: Callable[[Any], E], kind: Message) -> E:
+    """The entry of a name, ours or of another package; an unknown one is an error with a suggestion."""
+    if name in ours:
+        return ours[name]
+    if name not in (others := offered(group)):
+        raise UnknownName(kind, name, {**ours, **others})
+    thing, package = loaded(group, name)
+    entry: Any = entry_of(thing)
+    sentence = entry.about if entry is thing else note("own_parts.of_package", about=about(thing), package=package)
+    named: E = replace(entry, name=name, about=sentence)
+    return named
+
+
+def given(thing: T, *_: object) -> T:
+    """Somebody's own policy or world, made by nobody: it is there."""
+    return thing
 
 
 def _package(point: EntryPoint) -> str:

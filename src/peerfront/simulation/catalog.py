@@ -9,7 +9,7 @@ from typing import Any
 
 from peerfront.foundation import own_parts
 from peerfront.foundation.checked_calls import checked
-from peerfront.foundation.errors import PeerfrontError, SettingError, UnknownName
+from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import Option, Spec, readable
 from peerfront.problem import World
@@ -50,7 +50,7 @@ def make_world(spec: Spec | str, draw: int = 0) -> World:
     72
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
-    return made_world(world_entry(spec), spec, draw)
+    return made_world(world_entry(spec.name), spec, draw)
 
 
 def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
@@ -69,16 +69,9 @@ def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
     return world
 
 
-def world_entry(spec: Spec) -> WorldEntry:
-    """The entry of a specification's name, here or in another package; an unknown one is an error with a suggestion."""
-    if spec.name in WORLDS:
-        return WORLDS[spec.name]
-    if spec.name not in (others := own_parts.offered(GROUP)):
-        raise UnknownName(note("world_setting.world"), spec.name, {**WORLDS, **others})
-    thing, package = own_parts.loaded(GROUP, spec.name)
-    entry = own_world(thing)
-    sentence = note("own_parts.of_package", about=own_parts.about(thing), package=package)
-    return replace(entry, name=spec.name, about=entry.about if isinstance(thing, WorldEntry) else sentence)
+def world_entry(name: str) -> WorldEntry:
+    """The entry of a name, here or in another package."""
+    return own_parts.entry_named(name, WORLDS, GROUP, own_world, note("world_setting.world"))
 
 
 def own_world(thing: Any) -> WorldEntry:
@@ -87,14 +80,10 @@ def own_world(thing: Any) -> WorldEntry:
         return thing
     name, sentence = own_parts.name_of(thing), note("own_parts.about", about=own_parts.about(thing))
     if _is_world(thing):
-        return WorldEntry(name, partial(_given, thing), {}, about=sentence)
+        return WorldEntry(name, partial(own_parts.given, thing), {}, about=sentence)
     if not callable(thing):
         raise SettingError("own_parts.no_world", value=readable(thing))
     return WorldEntry(name, thing, {}, has_draws=own_parts.wants(thing, "draw"), about=sentence)
-
-
-def _given(world: World) -> World:
-    return world
 
 
 def _is_world(thing: Any) -> bool:
