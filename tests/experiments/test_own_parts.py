@@ -75,6 +75,14 @@ def dense(draw):
     return pf.make_world("icpsr22140:mean_capacity=3", draw)
 
 
+def faulty(**members):
+    return type("Faulty", (Nameless,), members)()
+
+
+def gone(*_):
+    return {}["gone"]
+
+
 def compared(**more):
     worlds = ["bridge", dense, pf.make_world("boom_bust")]
     policies = ["constant", two_each, somebody, Richest, Forgetful()]
@@ -250,12 +258,18 @@ def test_what_has_no_documentation_is_said_by_its_name() -> None:
         (["bridge"], ["gfp:deadline=no", Scripted(two_each, "gfp")], "called the same"),
         (["bridge"], [Scripted(two_each, "bound")], "No policy can be called bound"),
         (["bridge"], ["constant:name=bound"], "No policy can be called bound"),
-        (["bridge"], [3], "compare: policies must be a list"),
-        (["bridge"], [pf.make_world("bridge")], "policies must be a list .each of it: a text, a policy"),
-        ([Scripted(two_each)], ["constant"], "worlds must be a list .each of it: a text, a world"),
+        (["bridge"], [3], "A policy must be .*; found 3"),
+        (["bridge"], 3, "policies must be a list.*found 3"),
+        (["bridge"], [pf.make_world("bridge")], "A policy must be .*; found something of type"),
+        ([Scripted(two_each)], ["constant"], "A world must be .*of type Scripted, which lacks schema, response, off"),
+        ([faulty(__hash__=None)], ["constant"], r"found something of type Faulty, which lacks __hash__ \(a dataclass"),
+        ([faulty(seeds=gone)], ["constant"], r"The world Faulty failed: KeyError: 'gone' \(test_own_parts.py, line"),
+        ([lambda: faulty(seeds=lambda *_: None)], ["constant"], "seeds of the world Faulty gave None; let it give"),
         (["bridge"], [lambda a, b, c: [1]], "takes a, b, c; at most 2"),
+        (["bridge"], [lambda: [1]], "lambda takes no argument, and is given the state"),
         (["bridge"], [Scripted(threading.Lock(), "locked")], "locked cannot be sent to other processes"),
-        ([lambda: 5], ["constant"], "made 5, which has no schema"),
+        ([lambda: 5], ["constant"], "made 5, which lacks schema"),
+        ([lambda: faulty(response=None)], ["constant"], "which lacks response. Let it"),
         ([lambda: 1 / 0], ["constant"], "could not be made: ZeroDivisionError: division by zero .*line"),
     ],
 )
@@ -321,6 +335,39 @@ def test_a_mended_policy_resumes_where_it_failed(tmp_path, workers) -> None:
     assert len(played) == 2  # how far it is, and the one piece that failed
     run_comparison(mended, tmp_path / "new")
     assert contents(tmp_path / "out") == contents(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        (faulty(refer=gone), r"in Faulty, draw 0, .*: The world Faulty failed: KeyError: 'gone' .test_own"),
+        (faulty(refer=lambda *_: sys.exit(3)), "The world Faulty failed: SystemExit: 3"),
+        (faulty(refer=lambda *_: None), "refer of the world Faulty gave None; let it give a Referrals"),
+    ],
+    ids=["raises", "exits", "nothing"],
+)
+def test_a_world_that_fails_stops_no_other(world, message) -> None:
+    with pytest.raises(ComparisonFailed, match=message) as failed:
+        pf.compare([world, "bridge"], ["constant", two_each], **ASKED)
+    expected = pf.compare(["bridge"], ["constant", two_each], **ASKED)
+    assert failed.value.results.table.equals(expected.table)
+
+
+def test_a_world_may_fail_before_models_are_fitted_to_it() -> None:
+    asked = {**ASKED, "draws": 1, "models": "learned", "workers": 2}
+    with pytest.raises(ComparisonFailed, match="constant in Faulty, .*The world Faulty failed: KeyError"):
+        pf.compare([faulty(population=gone)], ["constant", two_each], **asked)
+
+
+def test_a_world_may_fail_in_a_later_draw() -> None:
+    def shaky(draw):
+        if draw:
+            raise RuntimeError("no second draw")
+        return pf.make_world("bridge")
+
+    with pytest.raises(ComparisonFailed, match="shaky could not be made: RuntimeError: no second draw") as failed:
+        pf.compare([shaky, "bridge"], ["constant"], **ASKED)
+    assert failed.value.results.worlds == ("bridge",)
 
 
 def test_a_comparison_in_which_everything_fails_leaves_the_folder_as_it_was(tmp_path) -> None:

@@ -26,7 +26,7 @@ from peerfront.experiments.policies import (
     prepare_policy,
 )
 from peerfront.foundation import own_parts
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.files import is_ordinary
 from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
@@ -40,7 +40,7 @@ from peerfront.foundation.settings import (
     truth,
     whole_number,
 )
-from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
+from peerfront.problem import BranchingWorld, Episodes, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.state import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import WORLDS, WorldEntry, made_world, own_world, world_entry
 
@@ -141,6 +141,12 @@ class Comparison:
         name = Spec.parse(text).name
         return next((part for part in self.own if (part.kind, part.name) == (kind, name)), None)
 
+    def world_fault(self, world: str, problem: BaseException) -> SettingError | None:
+        """What was raised in a world of one's own, in words; None for worlds and errors of this package."""
+        if isinstance(problem, PeerfrontError) or self.own_part(WORLD, world) is None:
+            return None
+        return SettingError("own_parts.world_failed", name=Spec.parse(world).label, problem=own_parts.place_of(problem))
+
     def world_entry(self, world: str) -> WorldEntry:
         """What makes the world that a text names."""
         own = self.own_part(WORLD, world)
@@ -161,7 +167,12 @@ class Comparison:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
             place = _world(self, world, self.draws[0])
-            place.seeds(named_luck(("check",), 1), self.rules.people)
+            try:
+                Episodes(place, self.rules, named_luck(("check",), 1))
+            except (Exception, SystemExit) as problem:
+                if (fault := self.world_fault(world, problem)) is None:
+                    raise
+                raise fault from problem
             if self.bound and not isinstance(place, BranchingWorld):
                 raise SettingError("comparison.no_bound", world=world)
 

@@ -47,13 +47,15 @@ def about(thing: object) -> str:
 
 
 def wants(function: Callable[..., Any], known: str, least: int = 0) -> bool:
-    """Whether a function takes one more argument than `least`: it needs it, or names it as `known`."""
+    """Whether a function takes one more argument than `least` (0 or 1): it needs it, or names it as `known`."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-in functions say nothing of theirs
         return True
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     needed = sum(each.default is each.empty for each in places)
+    if len(places) < least and all(each.kind is not each.VAR_POSITIONAL for each in parameters):
+        raise SettingError("own_parts.no_arguments", name=name_of(function))
     if needed > least + 1 or any(each.kind is each.KEYWORD_ONLY and each.default is each.empty for each in parameters):
         names = [each.name for each in parameters]
         raise SettingError("own_parts.other_arguments", name=name_of(function), most=least + 1, names=names)

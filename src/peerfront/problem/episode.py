@@ -8,7 +8,7 @@ The contract, terminal cases included, is docs/explanation/simulation.md.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import InfeasibleAllocation, PeerfrontError, PolicyFailed, SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.own_parts import place_of
+from peerfront.foundation.own_parts import name_of, place_of
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import readable
 from peerfront.problem.state import (
     Allocation,
     BulkPolicy,
@@ -32,6 +33,7 @@ from peerfront.problem.state import (
 )
 from peerfront.problem.world import Crowd, Referrals, World
 
+T = TypeVar("T")
 _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's
 
 
@@ -108,7 +110,7 @@ class Episodes:
         self._played = np.zeros(count, dtype=np.int64)
         if start is not None and (np.diff(start.episode) < 0).any():
             raise SettingError("episodes.unordered_crowd")
-        crowd = world.seeds(luck, rules.people) if start is None else start
+        crowd = _made_by(world, "seeds", Crowd, world.seeds(luck, rules.people)) if start is None else start
         # What holds if no round is ever played; `step` says otherwise.
         nobody = np.bincount(crowd.episode, minlength=count) == 0
         self._ending = np.select(
@@ -171,7 +173,7 @@ class Episodes:
         """Give out coupons, one (feasible) allocation for each of `states`, and see who comes."""
         crowd, number, count = self._crowd, self.round, len(self.luck)
         coupons = np.concatenate([allocation.coupons for allocation in allocations]).astype(np.int64, copy=False)
-        referrals = self.world.refer(crowd, coupons)
+        referrals = _made_by(self.world, "refer", Referrals, self.world.refer(crowd, coupons))
         spent = np.bincount(crowd.episode, weights=coupons, minlength=count).astype(np.int64)
         came = np.bincount(referrals.next_crowd.episode, minlength=count)
         self._sizes[:, number] = np.bincount(crowd.episode, minlength=count)
@@ -195,6 +197,14 @@ class Episodes:
     def trajectories(self) -> Trajectories:
         """What has happened so far."""
         return Trajectories(self._recruits, self._spend, self._sizes, self._played, self._ending)
+
+
+def _made_by(world: World, method: str, kind: type[T], made: Any) -> T:
+    """What a world has made, if it is of the kind that it must be."""
+    if isinstance(made, kind):
+        return made
+    values = {"method": method, "name": name_of(world), "kind": kind.__name__, "value": readable(made)}
+    raise SettingError("own_parts.world_gave", **values)
 
 
 def _read_only(values: NDArray[Any]) -> NDArray[Any]:

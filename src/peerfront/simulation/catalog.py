@@ -14,6 +14,9 @@ from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import Option, Spec, readable
 from peerfront.problem import World
 
+_OF_A_WORLD = ("schema", "response", "offspring", "population", "seeds", "refer", "__hash__")
+"""A name may be missing; `@dataclass(eq=False)` keeps the hash."""
+
 
 @dataclass(frozen=True)
 class WorldEntry:
@@ -64,8 +67,8 @@ def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
         if entry in _ENTRIES:
             raise
         raise SettingError("own_parts.no_world_made", name=entry.name, problem=own_parts.place_of(problem)) from problem
-    if not _is_world(world):
-        raise SettingError("own_parts.made_no_world", name=entry.name, value=readable(world))
+    if lacks := lacking(world):
+        raise SettingError("own_parts.made_no_world", name=entry.name, value=readable(world), names=lacks)
     return world
 
 
@@ -79,15 +82,16 @@ def own_world(thing: Any) -> WorldEntry:
     if isinstance(thing, WorldEntry):
         return thing
     name, sentence = own_parts.name_of(thing), note("own_parts.about", about=own_parts.about(thing))
-    if _is_world(thing):
+    if not (lacks := lacking(thing)):
         return WorldEntry(name, partial(own_parts.given, thing), {}, about=sentence)
     if not callable(thing):
-        raise SettingError("own_parts.no_world", value=readable(thing))
+        raise SettingError("own_parts.no_world", value=readable(thing), names=lacks)
     return WorldEntry(name, thing, {}, has_draws=own_parts.wants(thing, "draw"), about=sentence)
 
 
-def _is_world(thing: Any) -> bool:
-    return not isinstance(thing, type) and all(hasattr(thing, name) for name in ("schema", "seeds", "refer"))
+def lacking(thing: Any) -> list[str]:
+    """What a world has and this does not; a class is none, only what it makes."""
+    return [name for name in _OF_A_WORLD if isinstance(thing, type) or getattr(thing, name, None) is None]
 
 
 def _with_story(entry: WorldEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
