@@ -1,9 +1,11 @@
 """Policies and worlds of one's own in comparisons: objects, functions, classes, and those of other packages."""
 
 import dataclasses
+import importlib
 import subprocess
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -178,16 +180,26 @@ def test_registered_names_work_in_several_processes(monkeypatch) -> None:
 
 SCRIPT = """
 import sys
+from functools import lru_cache
 from pathlib import Path
 import numpy as np
 import peerfront as pf
+from numba import njit
 
 LEAST = {least}
 
-def careful(state):
-    coupons = np.zeros(len(state.frontier), dtype=int)
-    coupons[0] = min(LEAST, state.spendable)
+@lru_cache
+def least():
+    return LEAST
+
+@njit
+def to_the_first(people, number):
+    coupons = np.zeros(people, dtype=np.int64)
+    coupons[0] = number
     return coupons
+
+def careful(state):
+    return to_the_first(len(state.frontier), min(least(), state.spendable))
 
 if __name__ == "__main__":
     from peerfront.experiments.comparison import Comparison
@@ -236,6 +248,65 @@ def test_digests_tell_code_and_contents_apart() -> None:
     assert digest_of(world) == before  # what it has worked out since is not what it is
     lock = threading.Lock()
     assert digest_of(lock) != digest_of(lock)  # nobody can say: never the same
+
+
+MODULES = {
+    "own_policy": """
+import own_helper
+NUMBER = 1
+def policy(state):
+    import own_late
+    return own_helper.given() * NUMBER * own_helper.TIMES
+""",
+    "own_helper": "import own_deeper\nTIMES = 1\ndef given():\n    return own_deeper.given()",
+    "own_deeper": "def given():\n    return [1]",
+    "own_late": "",
+}
+
+
+@pytest.mark.parametrize("change", [*MODULES, "a value", "a value of a helper"])
+def test_digests_see_what_a_policy_uses(change, tmp_path, monkeypatch) -> None:
+    def digest() -> str:
+        for name in MODULES:
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        return digest_of(importlib.import_module("own_policy").policy)
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    before = digest()
+    assert digest() == before
+    policy = importlib.import_module("own_policy")
+    if change in MODULES:
+        (tmp_path / f"{change}.py").write_text(f"{MODULES[change]}\n#")
+        assert digest() != before
+    else:
+        monkeypatch.setattr(*((policy, "NUMBER", 2) if change == "a value" else (policy.own_helper, "TIMES", 2)))
+        assert digest_of(policy.policy) != before
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def test_cached_methods_travel_and_count() -> None:
+    def made(number):
+        class Cached:
+            name = "cached"
+
+            @staticmethod
+            @lru_cache(maxsize=2)
+            def coupons(people):
+                return [number, *[0] * (people - 1)]
+
+            def allocate(self, state, luck):
+                return pf.Allocation.of(self.coupons(len(state.frontier)))
+
+        return Cached
+
+    results = [pf.compare(["bridge"], [made(1)], **{**ASKED, "draws": 1, "budget": 4}, workers=n) for n in (1, 2)]
+    assert results[0].episodes.equals(results[1].episodes)
+    assert digest_of(made(1)) == digest_of(made(1)) != digest_of(made(2))
 
 
 def test_names_are_fit_for_tables_and_files() -> None:

@@ -82,7 +82,7 @@ class OwnPart:
 
     def entry(self) -> Any:
         """Its entry, as it was when it was given: a policy that remembers something begins anew each time."""
-        return own_parts.from_bytes(self.content)
+        return own_parts.from_bytes(self.content, self.name)
 
 
 @dataclass(frozen=True)
