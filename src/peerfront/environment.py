@@ -523,7 +523,7 @@ class AgentPolicy:
             seen = {name: values[waiting] for name, values in tables.observation().items()}
             masks = tables.mask[waiting]
             answer, _ = self.agent.predict(seen, action_masks=masks, deterministic=self.deterministic)
-            actions = self._checked(answer, masks, [states[n] for n in waiting])
+            actions = self._checked(answer, masks, [states[n] for n in waiting.tolist()])
             gives = actions < tables.places
             tables.give(waiting[gives], actions[gives])
             waiting = waiting[gives]

@@ -200,7 +200,7 @@ def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], by_text
         if (kind, name) not in own and not any(entries.get(name) is each for each in _BUILT_IN[kind]):
             found: Any = world_entry(name) if kind == WORLD else policy_entry(name)
             own[kind, name] = OwnPart.of(kind, found, name)
-        return value
+        return str(value)
     if own.setdefault((kind, name), part) != part:
         raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
     return name

@@ -271,13 +271,14 @@ def _results(
     if not failures:
         return Results.of(comparison, done)
     failed = {(failure.task.world, failure.task.policy) for failure in failures}
-    worlds = [world for world in comparison.worlds if any((world, each) not in failed for each in comparison.policies)]
+    policies = comparison.policies
+    worlds = tuple(world for world in comparison.worlds if any((world, each) not in failed for each in policies))
 
     def played(policy: str) -> bool:
         return all((world, policy) not in failed for world in worlds)
 
     results = None
-    if worlds and (others := [policy for policy in comparison.policies if played(policy)]):
+    if worlds and (others := tuple(policy for policy in policies if played(policy))):
         rest = replace(comparison, worlds=worlds, policies=others, bound=comparison.bound and played(BOUND))
         results = Results.of(rest, done)
     first = {failure.task.policy: failure for failure in reversed(failures)}  # one of each policy says what to mend
@@ -287,7 +288,7 @@ def _results(
         else note("comparison.failure_alone", piece=failure.task.label, problem=failure.problem.message)
         for policy, failure in reversed(first.items())
     ]
-    raise ComparisonFailed(lines, len(comparison.policies) + comparison.bound, folder, results) from failures[0].problem
+    raise ComparisonFailed(lines, len(policies) + comparison.bound, folder, results) from failures[0].problem
 
 
 def _attempted(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult | TaskFailure:

@@ -125,7 +125,7 @@ def _travelling(thing: object) -> bytes:
     return written.getvalue()
 
 
-def _cached(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Callable[..., Any]:
+def _cached(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
     return lru_cache(**parameters)(function)
 
 
