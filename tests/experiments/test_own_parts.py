@@ -481,6 +481,15 @@ needs = PolicyEntry("needs", lambda _, most: Some(most), some.options, check)
 def town(draw):
     """A town of somebody else."""
     return pf.make_world("network:people=60", draw)
+
+class Sunk:
+    name = "sunk"
+    def __init__(self):
+        self.inner = pf.make_world("bridge")
+        for each in ("schema", "response", "offspring", "population", "seeds"):
+            setattr(self, each, getattr(self.inner, each))
+    def refer(self, crowd, coupons):
+        raise OSError("no water")
 '''
 ENTRY_POINTS = """[peerfront.policies]
 first = other_package:First
@@ -492,6 +501,7 @@ twice = other_package:First
 
 [peerfront.worlds]
 town = other_package:town
+sunk = other_package:Sunk
 ruin = other_package_broken:world
 """
 
@@ -560,6 +570,9 @@ def test_commands_find_them_too(other_package) -> None:
     assert "needs:key=value" in shown
     worlds = run("worlds")
     assert "A town of somebody else. (other-package 1.5)" in " ".join(worlds.stdout.split())
+    sunk = run("simulate", "--world", "sunk", "--policy", "first")
+    assert (sunk.returncode, "Traceback" in sunk.stderr) == (2, False)
+    assert "The world sunk failed: OSError: no water (other_package.py" in " ".join(sunk.stderr.split())
     assert run("worlds", "town").stdout.count("A town of somebody else.") == 1
     small = ("--episodes", "5", "--discount", "0.9", "--budget", "10", "--people", "3")
     done = run("compare", "--world", "town", "--policy", "first", "--policy", "some:most=2", *small)

@@ -143,7 +143,8 @@ def simulate_command(
     whole_number("episode", episode, 0, MOST_EPISODES - 1)
     comparison = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, (discount,))
-    testing_world, player = prepared_policy(comparison, task, discount)
+    with comparison.named_world(world):
+        testing_world, player = prepared_policy(comparison, task, discount)
 
     rows: list[tuple[object, ...]] = []
     coupons: list[object] = []
@@ -162,7 +163,8 @@ def simulate_command(
         coupons.append(played.coupons)
         left -= given
 
-    result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
+    with comparison.named_world(world):
+        result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
     where = {"policy": player.name, "world": world, "draw": draw, "episode": episode}
     title = say("{policy} in {world}, draw {draw}, episode {episode}", **where)
     given_out = (say("coupons"), say("given"), say("to people, coupons each"))

@@ -6,7 +6,8 @@ meets the same people with the same luck, whichever worker plays it and in whate
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -141,11 +142,18 @@ class Comparison:
         name = Spec.parse(text).name
         return next((part for part in self.own if (part.kind, part.name) == (kind, name)), None)
 
-    def world_fault(self, world: str, problem: BaseException) -> SettingError | None:
-        """What was raised in a world of one's own, in words; None for worlds and errors of this package."""
-        if isinstance(problem, PeerfrontError) or self.own_part(WORLD, world) is None:
-            return None
-        return SettingError("own_parts.world_failed", name=Spec.parse(world).label, problem=own_parts.place_of(problem))
+    @contextmanager
+    def named_world(self, world: str) -> Iterator[None]:
+        """Say in words what a world of one's own raises; errors of this package stay as they are."""
+        try:
+            yield
+        except PeerfrontError:
+            raise
+        except (Exception, SystemExit) as problem:
+            if self.own_part(WORLD, world) is None:
+                raise
+            values = {"name": Spec.parse(world).label, "problem": own_parts.place_of(problem)}
+            raise SettingError("own_parts.world_failed", **values) from problem
 
     def world_entry(self, world: str) -> WorldEntry:
         """What makes the world that a text names."""
@@ -167,12 +175,8 @@ class Comparison:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
             place = _world(self, world, self.draws[0])
-            try:
+            with self.named_world(world):
                 Episodes(place, self.rules, named_luck(("check",), 1))
-            except (Exception, SystemExit) as problem:
-                if (fault := self.world_fault(world, problem)) is None:
-                    raise
-                raise fault from problem
             if self.bound and not isinstance(place, BranchingWorld):
                 raise SettingError("comparison.no_bound", world=world)
 

@@ -294,13 +294,10 @@ def _results(
 def _attempted(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult | TaskFailure:
     """The result of a task, or why its policy has none. Other errors, such as a full disk, stop the comparison."""
     try:
-        return run_task(comparison, task, store)
+        with comparison.named_world(task.world):
+            return run_task(comparison, task, store)
     except (PolicyFailed, InfeasibleAllocation, SettingError, MissingExtra) as problem:
         return TaskFailure(task, problem)
-    except (Exception, SystemExit) as problem:
-        if (fault := comparison.world_fault(task.world, problem)) is None:
-            raise
-        return TaskFailure(task, fault)
 
 
 def _played(
