@@ -23,7 +23,7 @@ from peerfront.foundation.errors import (
     SettingError,
     UnknownName,
 )
-from peerfront.foundation.own_parts import about, digest_of, name_of
+from peerfront.foundation.own_parts import about, digest_of, from_bytes, name_of
 from support import Scripted
 
 ASKED = {"draws": 2, "episodes": 10, "discounts": [0.9, 1.0], "budget": 20, "people": 4}
@@ -252,12 +252,14 @@ def test_digests_tell_code_and_contents_apart() -> None:
 
 MODULES = {
     "own_policy": """
+import own_folder.inner
 import own_helper
 NUMBER = 1
 def policy(state):
     import own_late
-    return own_helper.given() * NUMBER * own_helper.TIMES
+    return own_helper.given() * NUMBER * own_helper.TIMES * own_folder.inner.times()
 """,
+    "own_folder.inner": "def times():\n    return 1",
     "own_helper": "import own_deeper\nTIMES = 1\ndef given():\n    return own_deeper.given()",
     "own_deeper": "def given():\n    return [1]",
     "own_late": "",
@@ -267,26 +269,33 @@ def policy(state):
 @pytest.mark.parametrize("change", [*MODULES, "a value", "a value of a helper"])
 def test_digests_see_what_a_policy_uses(change, tmp_path, monkeypatch) -> None:
     def digest() -> str:
-        for name in MODULES:
+        for name in (*MODULES, "own_folder"):
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
         return digest_of(importlib.import_module("own_policy").policy)
 
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "own_folder").mkdir()
     for name, text in MODULES.items():
-        (tmp_path / f"{name}.py").write_text(text)
+        (tmp_path / f"{name.replace('.', '/')}.py").write_text(text)
     before = digest()
     assert digest() == before
     policy = importlib.import_module("own_policy")
     if change in MODULES:
-        (tmp_path / f"{change}.py").write_text(f"{MODULES[change]}\n#")
+        changed = MODULES[change].replace("return 1", "return 2") + "\n#"
+        (tmp_path / f"{change.replace('.', '/')}.py").write_text(changed)
         assert digest() != before
     else:
         monkeypatch.setattr(*((policy, "NUMBER", 2) if change == "a value" else (policy.own_helper, "TIMES", 2)))
         assert digest_of(policy.policy) != before
-    for name in MODULES:
+    for name in (*MODULES, "own_folder"):
         sys.modules.pop(name, None)
+
+
+def test_what_has_gone_on_the_way_is_told() -> None:
+    with pytest.raises(SettingError, match="mine cannot be sent to other processes.*No module named 'nowhere'"):
+        from_bytes(b"cnowhere\nthing\n.", "mine")
 
 
 def test_cached_methods_travel_and_count() -> None:

@@ -149,6 +149,12 @@ def _not_installed() -> list[ModuleType]:
     return own
 
 
+def _is_somebodys(module: ModuleType) -> bool:
+    """Whether a module may change between two runs; one without a file is a folder of such modules."""
+    top, file = module.__name__.partition(".")[0], getattr(module, "__file__", None)
+    return not (top in _WELL_KNOWN or top in sys.stdlib_module_names or (file and _is_installed(file)))
+
+
 def _is_installed(file: str) -> bool:
     path = Path(file)
     return _LIBRARY in path.parents or bool({"site-packages", "dist-packages"} & set(path.parts))
@@ -214,8 +220,7 @@ class _Contents(pickle.Pickler):
                 if name not in held or f"{place}.{name}" in found:
                     continue
                 found[f"{place}.{name}"] = sorted(map(repr, value)) if isinstance(value, set | frozenset) else value
-                file = getattr(value, "__file__", None)
-                if isinstance(value, ModuleType) and file and not _is_installed(file) and self._source(value.__name__):
+                if isinstance(value, ModuleType) and _is_somebodys(value):
                     places.append((value.__name__, vars(value)))
         return found, [(name, self._source(name)) for name in _imported(code)]
 
@@ -341,7 +346,7 @@ def entry_named(name: str, ours: Mapping[str, E], group: str, entry_of: Callable
 
 
 def given(thing: T, *_: object) -> T:
-    """Somebody's own policy or world, made by nobody: it is there."""
+    """The thing itself: what an entry makes of an object, whatever it is made for."""
     return thing
 
 
