@@ -30,6 +30,13 @@ def test_stable_baselines_own_check() -> None:
     checker.check_env(gymnasium.make(ENVIRONMENT_ID, world="bridge", budget=12, people=4).unwrapped, warn=True)
 
 
+def test_stable_baselines_makes_many_of_them() -> None:
+    util = pytest.importorskip("stable_baselines3.common.env_util", reason="stable-baselines3 is not installed")
+    with pytest.warns(UserWarning, match="render_mode='rgb_array' that is not in the possible render_modes"):
+        envs = util.make_vec_env(ENVIRONMENT_ID, n_envs=2, env_kwargs={"world": "bridge", "budget": 12, "people": 4})
+    assert envs.reset()["present"].sum(axis=1).tolist() == [4, 4]
+
+
 def test_gymnasium_finds_it_by_its_module_without_an_import() -> None:
     script = f"""
 import sys, gymnasium
@@ -75,16 +82,20 @@ def test_a_random_agent_earns_what_the_episode_runner_says(seed, rules) -> None:
 def test_the_random_policy_plays_the_same_game_in_both(seed) -> None:
     rules, policy = Rules(budget=40, people=5), RandomSplit()
     env = RecruitmentEnv("icpsr22140", rules)
+    rounds: list[list[int]] = []
+    luck = RecruitmentEnv.episode_luck(seed)
+    result = rollout(env.world, policy, rules, luck, watch=lambda played: rounds.append(played.coupons.tolist()))
     env.reset(seed=seed)
     earned = 0.0
-    while env.state is not None:
-        coupons = policy.allocate(env.state, env.policy_luck).coupons
+    for coupons in rounds:
+        assert env.state is not None
         for person, count in enumerate(coupons):
             for _ in range(count):
                 env.step(np.int64(person))
         _, reward, *_ = env.step(np.int64(env.close_round))
         earned += reward
-    assert earned == rollout(env.world, policy, rules, RecruitmentEnv.episode_luck(seed)).total_recruits[0]
+    assert env.state is None
+    assert earned == result.total_recruits[0]
 
 
 def test_forbidden_actions_change_nothing_and_are_flagged() -> None:
@@ -197,8 +208,9 @@ def test_no_allowed_episode_is_cut_off() -> None:
     count=st.integers(1, 4),
     seed=st.integers(0, 1000),
     obedient=st.booleans(),
+    resets=st.sets(st.integers(0, 40), max_size=4),
 )
-def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, count, seed, obedient) -> None:
+def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, count, seed, obedient, resets) -> None:
     """Observations, rewards, ends and masks, also of actions that are forbidden, and of episodes that begin anew."""
     place = pf.make_world(world)
     steps = 3 * (rules.budget + rules.rounds)
@@ -213,7 +225,10 @@ def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, coun
     expected, wanted = single.reset(seed=seed)
     found, infos = many.reset(seed=seed)
     rng = np.random.default_rng(seed)
-    for _ in range(steps):
+    for step in range(steps):
+        if step in resets:
+            expected, wanted = single.reset(seed=seed + step)
+            found, infos = many.reset(seed=seed + step)
         _assert_same(found, expected)
         _assert_same(infos, wanted)
         assert found in many.observation_space
@@ -224,6 +239,16 @@ def test_many_episodes_are_step_by_step_the_single_ones(world, rules, mode, coun
         found, *ours, infos = many.step(actions)
         for one, other in zip(outcome, ours, strict=True):
             assert np.array_equal(one, other)
+
+
+def test_a_reset_after_an_end_begins_at_once() -> None:
+    envs = RecruitmentVectorEnv(2, "bridge", budget=5, people=3, rounds=1)
+    envs.reset(seed=1)
+    _, _, over, _, _ = envs.step(np.full(2, envs.places))
+    assert over.all()
+    envs.reset(seed=7)
+    seen, *_ = envs.step(np.zeros(2, dtype=np.int64))
+    assert seen["coupons"].sum(axis=1).tolist() == [1, 1]
 
 
 def _assert_same(one, other) -> None:
@@ -284,8 +309,25 @@ def test_an_agent_of_sb3_contrib_learns_here_and_plays_in_comparisons() -> None:
     one, two = (pf.compare(["bridge"], [agent, "constant"], **asked, workers=workers) for workers in (1, 2))
     assert one.policies == ("tiny", "constant")
     assert one.episodes.equals(two.episodes)
-    with pytest.raises(pf.PeerfrontError, match="tiny' failed in round 0"):  # it learned with fewer coupons
+    # It learned with fewer coupons.
+    with pytest.raises(pf.PeerfrontError, match="tiny' failed in one of 6 states of round 0"):
         pf.compare(["bridge"], [agent, "constant"], **{**asked, "budget": 50})
+
+
+def test_an_agent_without_masks_or_of_another_world_is_refused_in_words() -> None:
+    class Plain:
+        def predict(self, observation, deterministic=False):
+            return np.zeros(1, dtype=np.int64), None
+
+    with pytest.raises(SettingError, match="'plain' cannot be told which actions are allowed.*MaskablePPO"):
+        AgentPolicy(Plain(), "bridge", name="plain")
+    with pytest.raises(SettingError, match="AgentPolicy needs world"):
+        AgentPolicy(FirstInLine())
+    rules = Rules(budget=10, people=2)
+    for own, other in (("icpsr22140", "bridge"), ("bridge", "icpsr22140"), ("alike", "bridge")):
+        policy = AgentPolicy(FirstInLine(), own, name="foreign")
+        with pytest.raises(SettingError, match="'foreign' learned with people who have .*round 0 .*other fields"):
+            rollout(pf.make_world(other), policy, rules, pf.named_luck(("one",), 3))
 
 
 @pytest.mark.parametrize(
@@ -294,8 +336,9 @@ def test_an_agent_of_sb3_contrib_learns_here_and_plays_in_comparisons() -> None:
 )
 def test_an_agent_that_breaks_the_rules_is_named(agent, message) -> None:
     policy = AgentPolicy(agent, "bridge", name="rebel")
-    with pytest.raises(InfeasibleAllocation, match=f"rebel.*{message}"):
+    with pytest.raises(InfeasibleAllocation, match=f"rebel.*in round 0 .10 coupons, 2 people.*{message}"):
         rollout(pf.make_world("bridge"), policy, Rules(budget=10, people=2), pf.named_luck(("one",), 3))
     policy.agent.predict = lambda *_, **__: (np.zeros(99), None)
-    with pytest.raises(InfeasibleAllocation, match="predicted actions of shape \\(99,\\) for 3 states"):
+    fault = r"one of 3 states of round 0: its agent predicted actions of shape \(99,\) for 3 states"
+    with pytest.raises(InfeasibleAllocation, match=fault):
         rollout(pf.make_world("bridge"), policy, Rules(budget=10, people=2), pf.named_luck(("one",), 3))

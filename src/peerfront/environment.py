@@ -12,7 +12,9 @@ agents should use a discount of 1 and leave discounting to the environment; thei
 comparisons.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Protocol, TypedDict
 
 import numpy as np
@@ -25,6 +27,7 @@ from peerfront.foundation.messages import note
 from peerfront.foundation.randomness import Luck, named_luck
 from peerfront.foundation.settings import MOST_SEED, at_least, checked_discount, one_of, one_or_more, optional
 from peerfront.problem import Allocation, Crowd, Episodes, Rules, State, World, check_feasible
+from peerfront.problem.state import place_of_one
 from peerfront.simulation.catalog import make_world
 
 try:
@@ -72,18 +75,20 @@ def observation_space(schema: Schema, rules: Rules, episodes: int = 1) -> spaces
     )
 
 
-def _rules(given: Rules | None, plain: Mapping[str, int | None]) -> Rules:
-    """The rules as one object, or made of the arguments that were given; never both."""
-    named = {name: value for name, value in plain.items() if value is not None}
-    if given is not None and named:
+def _game(
+    world: str | World, draw: int, rules: Rules | None, max_steps: int | None, *plain: int | None
+) -> tuple[World, Rules, int]:
+    """The world, the rules (one object, or made of its fields that were given), and after how many steps to cut off.
+
+    That is twice what any episode of allowed actions takes, unless asked.
+    """
+    named = {each.name: value for each, value in zip(fields(Rules), plain, strict=True) if value is not None}
+    if rules is not None and named:
         raise SettingError("environment.rules_twice", names=list(named))
-    return given or Rules(**named)
-
-
-def _step_limit(rules: Rules, asked: int | None) -> int:
-    """Steps after which an episode is cut off: twice what any episode of allowed actions takes, unless asked."""
-    limit = optional(one_or_more)("max_steps", asked)
-    return 2 * (rules.budget + rules.rounds) if limit is None else int(limit)
+    rules = rules or Rules(**named)
+    limit = optional(one_or_more)("max_steps", max_steps)
+    place = make_world(world, draw) if isinstance(world, str) else world
+    return place, rules, 2 * (rules.budget + rules.rounds) if limit is None else int(limit)
 
 
 @checked_class
@@ -92,7 +97,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
 
     An action that the mask forbids, or that is no action at all, changes nothing, earns nothing, and is flagged as
     `info["refused"]`; after `max_steps` steps the episode is cut off (truncated). The rules are given one by one, as in
-    `pf.compare`, or as `rules`.
+    `pf.compare`, or as `rules`. Nothing is drawn, whatever `render_mode` is.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it as an instance attribute
@@ -110,12 +115,12 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
         max_per_person: int | None = None,
         max_per_round: int | None = None,
         max_steps: int | None = None,
+        render_mode: str | None = None,
     ) -> None:
-        self.world = make_world(world, draw) if isinstance(world, str) else world
-        plain = {"budget": budget, "people": people, "rounds": rounds}
-        self.rules = _rules(rules, {**plain, "max_per_person": max_per_person, "max_per_round": max_per_round})
+        self.world, self.rules, self.max_steps = _game(
+            world, draw, rules, max_steps, budget, people, rounds, max_per_person, max_per_round
+        )
         self.discount = checked_discount(discount)
-        self.max_steps = _step_limit(self.rules, max_steps)
         self.places = places_of(self.rules)
         # Gymnasium types a Dict space as dict[str, Any], not as a TypedDict.
         self.observation_space = observation_space(self.world.schema, self.rules)  # type: ignore[assignment]
@@ -134,11 +139,6 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
     def state(self) -> State | None:
         """The state at the start of this round, as policies see it; None when the episode is over."""
         return self._state
-
-    @property
-    def policy_luck(self) -> Luck:
-        """The luck the episode runner would give a policy here."""
-        return self._begun().policy_lucks()[0]
 
     @staticmethod
     def episode_luck(seed: int) -> Luck:
@@ -180,7 +180,7 @@ class RecruitmentEnv(gymnasium.Env[Observation, np.int64]):
 
     def _refer(self) -> float:
         assert self._state is not None
-        allocation = Allocation(self._coupons[: len(self._state.frontier)].copy())
+        allocation = Allocation(self._coupons[: len(self._state.frontier)])
         check_feasible(allocation, self._state, "the agent")
         played = self._begun().step([allocation])
         self._begin_round()
@@ -316,11 +316,10 @@ class RecruitmentVectorEnv(VectorEnv[dict[str, NDArray[Any]], NDArray[np.int64],
         copy: bool = True,
     ) -> None:
         self.num_envs = int(at_least(1, _MOST_EPISODES)("num_envs", num_envs))
-        self.world = make_world(world, draw) if isinstance(world, str) else world
-        plain = {"budget": budget, "people": people, "rounds": rounds}
-        self.rules = _rules(rules, {**plain, "max_per_person": max_per_person, "max_per_round": max_per_round})
+        self.world, self.rules, self.max_steps = _game(
+            world, draw, rules, max_steps, budget, people, rounds, max_per_person, max_per_round
+        )
         self.discount = checked_discount(discount)
-        self.max_steps = _step_limit(self.rules, max_steps)
         self.places, self.copy = places_of(self.rules), copy
         modes = (AutoresetMode.NEXT_STEP.value, AutoresetMode.SAME_STEP.value)
         named = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
@@ -359,6 +358,7 @@ class RecruitmentVectorEnv(VectorEnv[dict[str, NDArray[Any]], NDArray[np.int64],
         for row, number in enumerate(numbers):
             if number is not None:
                 self._generators[row] = seeding.np_random(number)[0]
+        self._over[:] = False
         self._begin_episodes(np.arange(self.num_envs), numbers)
         return self._observation(), self._infos(np.zeros(self.num_envs, dtype=np.bool_))
 
@@ -497,14 +497,16 @@ class AgentPolicy:
     """An agent that learned in this environment, as a policy: each round it acts until it closes the round.
 
     Of an agent with a `policy` that predicts (Stable-Baselines3) only that is kept, so that it can be sent to other
-    processes. It must have learned with the same rules and in a world with the same fields.
+    processes. It must have learned with the same rules and in a world with the fields of `world`, and its `predict`
+    must take `action_masks`: at any time most actions are forbidden.
     """
 
-    def __init__(
-        self, agent: Agent, world: str | World = "icpsr22140", name: str = "agent", deterministic: bool = True
-    ) -> None:
+    def __init__(self, agent: Agent, world: str | World, name: str = "agent", deterministic: bool = True) -> None:
         inner: Any = getattr(agent, "policy", None)
         self.agent: Agent = inner if hasattr(inner, "predict") else agent
+        takes = inspect.signature(self.agent.predict).parameters.values()
+        if not any(each.name == "action_masks" or each.kind is each.VAR_KEYWORD for each in takes):
+            raise SettingError("environment.no_masks", name=name)
         self.name, self.deterministic = name, deterministic
         self.schema = (make_world(world) if isinstance(world, str) else world).schema
 
@@ -512,6 +514,8 @@ class AgentPolicy:
         return self.allocate_many([state], [luck])[0]
 
     def allocate_many(self, states: Sequence[State], lucks: Sequence[Luck]) -> list[Allocation]:
+        for state in states:
+            self._check_fields(state)
         tables = _Tables(self.schema, states[0].rules, len(states))
         tables.begin_round(np.arange(len(states)), states)
         waiting = np.arange(len(states))
@@ -519,23 +523,31 @@ class AgentPolicy:
             seen = {name: values[waiting] for name, values in tables.observation().items()}
             masks = tables.mask[waiting]
             answer, _ = self.agent.predict(seen, action_masks=masks, deterministic=self.deterministic)
-            actions = self._checked(answer, masks)
+            actions = self._checked(answer, masks, [states[n] for n in waiting.tolist()])
             gives = actions < tables.places
             tables.give(waiting[gives], actions[gives])
             waiting = waiting[gives]
-        return [Allocation(tables.coupons[n, : len(state.frontier)].copy()) for n, state in enumerate(states)]
+        return [Allocation(tables.coupons[n, : len(state.frontier)]) for n, state in enumerate(states)]
 
-    def _checked(self, answer: Any, masks: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """One allowed action for each row, or an error that names the agent."""
+    def _check_fields(self, state: State) -> None:
+        """Refuse people of another world, whom the agent would take for others."""
+        codes, sizes = state.frontier.covariates, self.schema.sizes
+        if codes.shape[1] != len(sizes) or (codes >= sizes).any():
+            raise SettingError("environment.other_fields", name=self.name, names=self.schema.names, where=state.place)
+
+    def _checked(self, answer: Any, masks: NDArray[np.bool_], states: Sequence[State]) -> NDArray[np.int64]:
+        """One allowed action for each row, or an error that names the agent and the state."""
         actions = np.asarray(answer)
         if actions.shape != (len(masks),) or actions.dtype.kind not in "iu":
             shape = str(actions.shape)
-            raise InfeasibleAllocation(self.name, note("allocation_fault.no_actions", shape=shape, states=len(masks)))
+            fault = note("allocation_fault.no_actions", shape=shape, states=len(masks))
+            raise InfeasibleAllocation(self.name, fault, place_of_one(states))
         known = (actions >= 0) & (actions < masks.shape[1])
         allowed = known & masks[np.arange(len(masks)), np.where(known, actions, 0)]
         if not allowed.all():
-            action = int(actions[allowed.argmin()])
-            raise InfeasibleAllocation(self.name, note("allocation_fault.forbidden_action", action=action))
+            first = int(allowed.argmin())
+            fault = note("allocation_fault.forbidden_action", action=int(actions[first]))
+            raise InfeasibleAllocation(self.name, fault, states[first].place)
         return actions.astype(np.int64)
 
 

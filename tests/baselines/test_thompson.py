@@ -197,3 +197,10 @@ def test_an_earlier_study_can_be_known():
 def test_impossible_settings_are_refused(text):
     with pytest.raises(SettingError):
         make_policy(text, make_world("bridge"))
+
+
+@pytest.mark.parametrize("field", ["cutoffs", "shares"])
+@pytest.mark.parametrize("values", [(), ("a",), "a", (float("nan"),), (-0.1,), (1.5,)])
+def test_impossible_rules_are_refused(field, values):
+    with pytest.raises(SettingError, match=field):
+        ThompsonSettings(**{field: values})

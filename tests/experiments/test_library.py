@@ -71,7 +71,7 @@ def test_a_policy_is_prepared_in_a_world() -> None:
         (lambda: pf.make_policy("treshold", "bridge"), UnknownName, "Did you mean 'threshold'"),
         (lambda: pf.make_policy("threshold", "bridge", discount=2), SettingError, "discount must lie above 0"),
         (lambda: pf.make_policy("random_split", "bridge", seed=-1), SettingError, "seed must be a whole number"),
-        (lambda: pf.compare("bridge", ["constant"]), SettingError, "worlds must be a list .*; found 'bridge'"),
+        (lambda: pf.compare("bridge", ["constant"]), SettingError, "worlds must be a list; found 'bridge'"),
         (lambda: pf.compare(["bridge"], ["constant"], draws=0), SettingError, "draws must be a whole number"),
         (lambda: pf.compare(["bridge"], ["constant"], budget=1.5), SettingError, "budget must be a whole number"),
     ],

@@ -1,9 +1,11 @@
 """Policies and worlds of one's own in comparisons: objects, functions, classes, and those of other packages."""
 
 import dataclasses
+import importlib
 import subprocess
 import sys
 import threading
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from peerfront.foundation.errors import (
     SettingError,
     UnknownName,
 )
-from peerfront.foundation.own_parts import about, digest_of, name_of
+from peerfront.foundation.own_parts import about, digest_of, from_bytes, name_of
 from support import Scripted
 
 ASKED = {"draws": 2, "episodes": 10, "discounts": [0.9, 1.0], "budget": 20, "people": 4}
@@ -73,6 +75,14 @@ class Nameless:
 
 def dense(draw):
     return pf.make_world("icpsr22140:mean_capacity=3", draw)
+
+
+def faulty(**members):
+    return type("Faulty", (Nameless,), members)()
+
+
+def gone(*_):
+    return {}["gone"]
 
 
 def compared(**more):
@@ -170,16 +180,26 @@ def test_registered_names_work_in_several_processes(monkeypatch) -> None:
 
 SCRIPT = """
 import sys
+from functools import lru_cache
 from pathlib import Path
 import numpy as np
 import peerfront as pf
+from numba import njit
 
 LEAST = {least}
 
-def careful(state):
-    coupons = np.zeros(len(state.frontier), dtype=int)
-    coupons[0] = min(LEAST, state.spendable)
+@lru_cache
+def least():
+    return LEAST
+
+@njit
+def to_the_first(people, number):
+    coupons = np.zeros(people, dtype=np.int64)
+    coupons[0] = number
     return coupons
+
+def careful(state):
+    return to_the_first(len(state.frontier), min(least(), state.spendable))
 
 if __name__ == "__main__":
     from peerfront.experiments.comparison import Comparison
@@ -230,6 +250,74 @@ def test_digests_tell_code_and_contents_apart() -> None:
     assert digest_of(lock) != digest_of(lock)  # nobody can say: never the same
 
 
+MODULES = {
+    "own_policy": """
+import own_folder.inner
+import own_helper
+NUMBER = 1
+def policy(state):
+    import own_late
+    return own_helper.given() * NUMBER * own_helper.TIMES * own_folder.inner.times()
+""",
+    "own_folder.inner": "def times():\n    return 1",
+    "own_helper": "import own_deeper\nTIMES = 1\ndef given():\n    return own_deeper.given()",
+    "own_deeper": "def given():\n    return [1]",
+    "own_late": "",
+}
+
+
+@pytest.mark.parametrize("change", [*MODULES, "a value", "a value of a helper"])
+def test_digests_see_what_a_policy_uses(change, tmp_path, monkeypatch) -> None:
+    def digest() -> str:
+        for name in (*MODULES, "own_folder"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        return digest_of(importlib.import_module("own_policy").policy)
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "own_folder").mkdir()
+    for name, text in MODULES.items():
+        (tmp_path / f"{name.replace('.', '/')}.py").write_text(text)
+    before = digest()
+    assert digest() == before
+    policy = importlib.import_module("own_policy")
+    if change in MODULES:
+        changed = MODULES[change].replace("return 1", "return 2") + "\n#"
+        (tmp_path / f"{change.replace('.', '/')}.py").write_text(changed)
+        assert digest() != before
+    else:
+        monkeypatch.setattr(*((policy, "NUMBER", 2) if change == "a value" else (policy.own_helper, "TIMES", 2)))
+        assert digest_of(policy.policy) != before
+    for name in (*MODULES, "own_folder"):
+        sys.modules.pop(name, None)
+
+
+def test_what_has_gone_on_the_way_is_told() -> None:
+    with pytest.raises(SettingError, match="mine cannot be sent to other processes.*No module named 'nowhere'"):
+        from_bytes(b"cnowhere\nthing\n.", "mine")
+
+
+def test_cached_methods_travel_and_count() -> None:
+    def made(number):
+        class Cached:
+            name = "cached"
+
+            @staticmethod
+            @lru_cache(maxsize=2)
+            def coupons(people):
+                return [number, *[0] * (people - 1)]
+
+            def allocate(self, state, luck):
+                return pf.Allocation.of(self.coupons(len(state.frontier)))
+
+        return Cached
+
+    results = [pf.compare(["bridge"], [made(1)], **{**ASKED, "draws": 1, "budget": 4}, workers=n) for n in (1, 2)]
+    assert results[0].episodes.equals(results[1].episodes)
+    assert digest_of(made(1)) == digest_of(made(1)) != digest_of(made(2))
+
+
 def test_names_are_fit_for_tables_and_files() -> None:
     assert [name_of(each) for each in (two_each, Richest, Forgetful(), lambda: 0, Scripted(None, "a/b:c"))] == [
         "two_each", "Richest", "forgetful", "lambda", "a_b_c",
@@ -248,12 +336,20 @@ def test_what_has_no_documentation_is_said_by_its_name() -> None:
         (["bridge"], [Scripted(two_each, "gfp"), "gfp"], "called the same"),
         (["bridge"], [Scripted(two_each, "gfp"), "gfp:deadline=no"], "called the same"),
         (["bridge"], ["gfp:deadline=no", Scripted(two_each, "gfp")], "called the same"),
-        (["bridge"], [3], "compare: policies must be a list"),
-        (["bridge"], [pf.make_world("bridge")], "policies must be a list .each of it: a text, a policy"),
-        ([Scripted(two_each)], ["constant"], "worlds must be a list .each of it: a text, a world"),
+        (["bridge"], [Scripted(two_each, "bound")], "No policy can be called bound"),
+        (["bridge"], ["constant:name=bound"], "No policy can be called bound"),
+        (["bridge"], [3], "A policy must be .*; found 3"),
+        (["bridge"], 3, "policies must be a list.*found 3"),
+        (["bridge"], [pf.make_world("bridge")], "A policy must be .*; found something of type"),
+        ([Scripted(two_each)], ["constant"], "A world must be .*of type Scripted, which lacks schema, response, off"),
+        ([faulty(__hash__=None)], ["constant"], r"found something of type Faulty, which lacks __hash__ \(a dataclass"),
+        ([faulty(seeds=gone)], ["constant"], r"The world Faulty failed: KeyError: 'gone' \(test_own_parts.py, line"),
+        ([lambda: faulty(seeds=lambda *_: None)], ["constant"], "seeds of the world Faulty gave None; let it give"),
         (["bridge"], [lambda a, b, c: [1]], "takes a, b, c; at most 2"),
+        (["bridge"], [lambda: [1]], "lambda takes no argument, and is given the state"),
         (["bridge"], [Scripted(threading.Lock(), "locked")], "locked cannot be sent to other processes"),
-        ([lambda: 5], ["constant"], "made 5, which has no schema"),
+        ([lambda: 5], ["constant"], "made 5, which lacks schema"),
+        ([lambda: faulty(response=None)], ["constant"], "which lacks response. Let it"),
         ([lambda: 1 / 0], ["constant"], "could not be made: ZeroDivisionError: division by zero .*line"),
     ],
 )
@@ -271,8 +367,18 @@ def late_fault(state):
     return two_each(state)
 
 
+class Hesitant(Cautious):
+    def allocate_many(self, states, lucks):
+        if states[0].round:
+            raise RuntimeError("who?")
+        return super().allocate_many(states, lucks)
+
+
 FAULTS = {
     "raises": (late_fault, PolicyFailed, r"late_fault' failed in round 1 \(12 coupons, \d+ p\w+\): RuntimeError: I"),
+    "exits": (lambda s: sys.exit(3), PolicyFailed, r"round 0 \(20 coupons, 4 people\): SystemExit: 3"),
+    "exits in its preparation": (type("E", (), {"__init__": lambda _: sys.exit(3)}), PolicyFailed, "SystemExit: 3"),
+    "one of many": (Hesitant, PolicyFailed, r"Hesitant' failed in one of \d+ states of round 1: RuntimeError: who"),
     "floats": (lambda s: [0.5] * len(s.frontier), InfeasibleAllocation, "round 0 .20 coupons, 4 people.*float64"),
     "too many": (lambda s: [9] * len(s.frontier), InfeasibleAllocation, "spends 36 of 20 remaining coupons, 16 too"),
     "negative": (lambda s: [-1] * len(s.frontier), InfeasibleAllocation, "person 0 gets -1 coupons"),
@@ -311,6 +417,39 @@ def test_a_mended_policy_resumes_where_it_failed(tmp_path, workers) -> None:
     assert contents(tmp_path / "out") == contents(tmp_path / "new")
 
 
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        (faulty(refer=gone), r"in Faulty, draw 0, .*: The world Faulty failed: KeyError: 'gone' .test_own"),
+        (faulty(refer=lambda *_: sys.exit(3)), "The world Faulty failed: SystemExit: 3"),
+        (faulty(refer=lambda *_: None), "refer of the world Faulty gave None; let it give a Referrals"),
+    ],
+    ids=["raises", "exits", "nothing"],
+)
+def test_a_world_that_fails_stops_no_other(world, message) -> None:
+    with pytest.raises(ComparisonFailed, match=message) as failed:
+        pf.compare([world, "bridge"], ["constant", two_each], **ASKED)
+    expected = pf.compare(["bridge"], ["constant", two_each], **ASKED)
+    assert failed.value.results.table.equals(expected.table)
+
+
+def test_a_world_may_fail_before_models_are_fitted_to_it() -> None:
+    asked = {**ASKED, "draws": 1, "models": "learned", "workers": 2}
+    with pytest.raises(ComparisonFailed, match="constant in Faulty, .*The world Faulty failed: KeyError"):
+        pf.compare([faulty(population=gone)], ["constant", two_each], **asked)
+
+
+def test_a_world_may_fail_in_a_later_draw() -> None:
+    def shaky(draw):
+        if draw:
+            raise RuntimeError("no second draw")
+        return pf.make_world("bridge")
+
+    with pytest.raises(ComparisonFailed, match="shaky could not be made: RuntimeError: no second draw") as failed:
+        pf.compare([shaky, "bridge"], ["constant"], **ASKED)
+    assert failed.value.results.worlds == ("bridge",)
+
+
 def test_a_comparison_in_which_everything_fails_leaves_the_folder_as_it_was(tmp_path) -> None:
     asked = Comparison(("bridge",), (late_fault,), (0,), (0.9,), 5, RULES)
     with pytest.raises(ComparisonFailed) as failed:
@@ -342,19 +481,36 @@ class Some:
 
 some = PolicyEntry("some", lambda _, most=1: Some(most), {"most": Option(int, note("policy_setting.coupons"))})
 
+def check(most):
+    if most < 1:
+        raise ValueError("too few")
+
+needs = PolicyEntry("needs", lambda _, most: Some(most), some.options, check)
+
 def town(draw):
     """A town of somebody else."""
     return pf.make_world("network:people=60", draw)
+
+class Sunk:
+    name = "sunk"
+    def __init__(self):
+        self.inner = pf.make_world("bridge")
+        for each in ("schema", "response", "offspring", "population", "seeds"):
+            setattr(self, each, getattr(self.inner, each))
+    def refer(self, crowd, coupons):
+        raise OSError("no water")
 '''
 ENTRY_POINTS = """[peerfront.policies]
 first = other_package:First
 some = other_package:some
+needs = other_package:needs
 gone = other_package:Gone
 broken = other_package_broken:policy
 twice = other_package:First
 
 [peerfront.worlds]
 town = other_package:town
+sunk = other_package:Sunk
 ruin = other_package_broken:world
 """
 
@@ -385,6 +541,10 @@ def test_policies_and_worlds_of_other_packages_are_found_by_name(other_package) 
     assert one.episodes.equals(two.episodes)
     assert pf.make_world("town", 2).name == "network"
     assert pf.make_policy("some:most=2", "bridge").name == "some(2)"
+    assert pf.compare(["bridge"], ["needs:most=2"], **asked).policies == ("needs:most=2",)
+    for settings, problem in (("", "TypeError.*'most'"), (":most=0", "ValueError: too few")):
+        with pytest.raises(PolicyFailed, match=f"'needs' failed in the check of its settings: {problem}"):
+            pf.compare(["bridge"], [f"needs{settings}"], **asked)
     with pytest.raises(UnknownName, match="Did you mean 'first'"):
         pf.compare(["bridge"], ["frist"])
 
@@ -416,8 +576,12 @@ def test_commands_find_them_too(other_package) -> None:
     assert "Everything to whoever is first. (other-package 1.5)" in shown
     assert "cannot be loaded" in shown
     assert "some:key=value" in shown
+    assert "needs:key=value" in shown
     worlds = run("worlds")
     assert "A town of somebody else. (other-package 1.5)" in " ".join(worlds.stdout.split())
+    sunk = run("simulate", "--world", "sunk", "--policy", "first")
+    assert (sunk.returncode, "Traceback" in sunk.stderr) == (2, False)
+    assert "The world sunk failed: OSError: no water (other_package.py" in " ".join(sunk.stderr.split())
     assert run("worlds", "town").stdout.count("A town of somebody else.") == 1
     small = ("--episodes", "5", "--discount", "0.9", "--budget", "10", "--people", "3")
     done = run("compare", "--world", "town", "--policy", "first", "--policy", "some:most=2", *small)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from peerfront.baselines.simple_rules import Constant, RandomSplit, Threshold
-from peerfront.foundation.errors import InfeasibleAllocation, SettingError
+from peerfront.foundation.errors import InfeasibleAllocation, PolicyFailed, SettingError
 from peerfront.foundation.randomness import Luck, fold, named_luck
-from peerfront.problem import Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout, rollouts
+from peerfront.problem import Allocation, Crowd, Ending, Episodes, Round, Rules, Trajectories, rollout, rollouts
 from peerfront.simulation.catalog import make_world
 from peerfront.simulation.typed import typed_world
 from support import Scripted
@@ -85,6 +85,39 @@ def test_an_infeasible_policy_is_named() -> None:
     greedy = Scripted(lambda s: [s.remaining_budget + 1, *[0] * (len(s.frontier) - 1)], name="too greedy")
     with pytest.raises(InfeasibleAllocation, match="'too greedy'.* 1 too many"):
         play(greedy, Rules())
+
+
+def test_a_policy_may_use_its_array_again() -> None:
+    reused = np.zeros(100, dtype=np.int64)
+
+    class Reusing:
+        name = "reusing"
+
+        def allocate(self, state, luck):
+            coupons = reused[: len(state.frontier)]
+            coupons[:] = 0
+            coupons[state.frontier.ids[0] % len(coupons)] = 1
+            return Allocation(coupons)
+
+    anew = Scripted(lambda s: np.eye(len(s.frontier), dtype=int)[s.frontier.ids[0] % len(s.frontier)])
+    rules, world = Rules(budget=10, people=4), make_world("bridge")
+    assert np.array_equal(play(Reusing(), rules, world).recruits, play(anew, rules, world).recruits)
+
+
+@pytest.mark.parametrize("what", ["covariates", "ids"])
+def test_a_policy_cannot_change_the_world(what) -> None:
+    def meddle(state):
+        getattr(state.frontier, what)[:] = 0
+        return [0] * len(state.frontier)
+
+    with pytest.raises(PolicyFailed, match="read-only"):
+        play(Scripted(meddle), Rules(budget=10, people=3), make_world("bridge"))
+
+
+def test_any_kind_of_whole_numbers_is_coupons() -> None:
+    kinds = (np.uint64, np.int64, np.int8)
+    mixed = Scripted(lambda s: np.ones(len(s.frontier), dtype=kinds[s.frontier.ids[0] % 3]))
+    assert np.array_equal(play(mixed, Rules(budget=6, people=3)).recruits, play(Constant(1), Rules(6, 3)).recruits)
 
 
 def test_no_round_spends_more_than_is_left() -> None:

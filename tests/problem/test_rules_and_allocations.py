@@ -84,6 +84,8 @@ def test_what_may_be_spent_is_what_the_check_allows(people, budget, per_person, 
         ([-1, 0, 0], {}, "person 0 gets -1 coupons"),
         ([1, 1], {}, r"shape \(2,\) for 3 people"),
         ([0.5, 0.5, 0.0], {}, "not whole numbers"),
+        ([2**62] * 3, {}, f"spends {3 * 2**62} of 10 remaining"),
+        (np.array([2**63] * 3, dtype=np.uint64), {}, f"spends {3 * 2**63} of 10 remaining"),
     ],
 )
 def test_infeasible_allocations_name_policy_and_excess(coupons, rules, fault) -> None:

@@ -26,7 +26,7 @@ from peerfront.foundation.binomials import binomial_quantile
 from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.covariates import Codes, Schema
 from peerfront.foundation.randomness import Luck, fold
-from peerfront.foundation.settings import at_least, check_fields, one_or_more, proportion
+from peerfront.foundation.settings import at_least, check_fields, one_or_more, proportion, several
 from peerfront.problem import Allocation, History, Seen, State
 
 Array = NDArray[np.float64]
@@ -54,7 +54,15 @@ class ThompsonSettings:
     """Coupons for one person in a round: what studies give. With more, the first round wastes most of a budget."""
 
     def __post_init__(self) -> None:
-        check_fields(self, "thompson", explore=proportion, plays=one_or_more, most_each=at_least(1, 100))
+        check_fields(
+            self,
+            "thompson",
+            explore=proportion,
+            plays=one_or_more,
+            cutoffs=several(proportion),
+            shares=several(proportion),
+            most_each=at_least(1, 100),
+        )
 
 
 @dataclass(frozen=True)

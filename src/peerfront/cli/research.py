@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -18,11 +18,10 @@ from peerfront.words.result_table import ResultTable
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-    from peerfront.experiments.policies import PolicyEntry
     from peerfront.foundation.messages import Message
-    from peerfront.foundation.settings import Option, Spec
-    from peerfront.simulation.catalog import WorldEntry
+    from peerfront.foundation.settings import Option
 
+E = TypeVar("E")
 _FIELDS_SHOWN = 60
 _ENDINGS = {
     "BUDGET": say("It ended because every coupon is given out."),
@@ -41,13 +40,13 @@ def worlds_command(
 
     console = new_screen()
     if name is None:
-        entries = {**WORLDS, **entries_of_packages(GROUP, WORLDS, world_entry)}
-        summaries = {key: getattr(entry, "summary", entry) for key, entry in entries.items()}
+        entries, faults = entries_of_packages(GROUP, WORLDS, world_entry)
+        summaries = {key: entry.summary for key, entry in {**WORLDS, **entries}.items()} | faults
         print_list(say("world"), summaries)
         console.print(str(say("Describe one with {command}.", command="peerfront worlds NAME")))
         return summaries
     spec = Spec.parse(name)
-    entry, world = world_entry(spec), make_world(spec)
+    entry, world = world_entry(spec.name), make_world(spec)
     about = dict.fromkeys([str(entry.summary), str(entry.description)])  # a world of another package has one sentence
     console.print(cell(spec.name, "bold").append(": " + "\n\n".join(about) + "\n", style="not bold"))
     fields: list[object] = [
@@ -77,34 +76,34 @@ def policies_command() -> object:
     """List the policies that can play, with their settings."""
     from peerfront.experiments.policies import GROUP, POLICIES, policy_entry
 
-    entries = {**POLICIES, **entries_of_packages(GROUP, POLICIES, policy_entry)}
-    summaries = {name: getattr(entry, "summary", entry) for name, entry in entries.items()}
-    settings = {name: entry.options for name, entry in entries.items() if hasattr(entry, "options")}
-    print_list(say("policy"), summaries)
+    of_others, faults = entries_of_packages(GROUP, POLICIES, policy_entry)
+    entries = {**POLICIES, **of_others}
+    print_list(say("policy"), {name: entry.summary for name, entry in entries.items()} | faults)
     console = new_screen()
-    for name, its_settings in settings.items():
-        print_options(console, name, its_settings)
-    return {
-        name: {"summary": summary, "options": {key: option.help for key, option in settings.get(name, {}).items()}}
-        for name, summary in summaries.items()
+    for name, entry in entries.items():
+        print_options(console, name, entry.options)
+    found = {
+        name: {"summary": entry.summary, "options": {key: option.help for key, option in entry.options.items()}}
+        for name, entry in entries.items()
     }
+    return found | {name: {"summary": fault, "options": {}} for name, fault in faults.items()}
 
 
 def entries_of_packages(
-    group: str, ours: Collection[str], entry_of: "Callable[[Spec], WorldEntry | PolicyEntry]"
-) -> "dict[str, WorldEntry | PolicyEntry | Message]":
-    """What other packages offer under names that are not ours; what is wrong with it if it cannot be loaded."""
+    group: str, ours: Collection[str], entry_of: "Callable[[str], E]"
+) -> "tuple[dict[str, E], dict[str, Message]]":
+    """What other packages offer under names that are not ours, and what is wrong with those that cannot be loaded."""
     from peerfront.foundation.own_parts import offered
-    from peerfront.foundation.settings import Spec
 
-    entries: dict[str, WorldEntry | PolicyEntry | Message] = {}
+    entries: dict[str, E] = {}
+    faults: dict[str, Message] = {}
     for name in offered(group):
         if name not in ours:
             try:
-                entries[name] = entry_of(Spec(name))
+                entries[name] = entry_of(name)
             except PeerfrontError as problem:
-                entries[name] = problem.message
-    return entries
+                faults[name] = problem.message
+    return entries, faults
 
 
 def print_list(kind: Text, summaries: Mapping[str, object]) -> None:
@@ -144,7 +143,8 @@ def simulate_command(
     whole_number("episode", episode, 0, MOST_EPISODES - 1)
     comparison = Comparison((world,), (policy,), (draw,), (discount,), episode + 1, rules, seed)
     task = Task(world, draw, policy, (discount,))
-    testing_world, player = prepared_policy(comparison, task, discount)
+    with comparison.named_world(world):
+        testing_world, player = prepared_policy(comparison, task, discount)
 
     rows: list[tuple[object, ...]] = []
     coupons: list[object] = []
@@ -163,7 +163,8 @@ def simulate_command(
         coupons.append(played.coupons)
         left -= given
 
-    result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
+    with comparison.named_world(world):
+        result = rollout(testing_world, player, rules, episode_luck(comparison, task).row(episode), watch=watch)
     where = {"policy": player.name, "world": world, "draw": draw, "episode": episode}
     title = say("{policy} in {world}, draw {draw}, episode {episode}", **where)
     given_out = (say("coupons"), say("given"), say("to people, coupons each"))

@@ -6,7 +6,8 @@ meets the same people with the same luck, whichever worker plays it and in whate
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -26,7 +27,7 @@ from peerfront.experiments.policies import (
     prepare_policy,
 )
 from peerfront.foundation import own_parts
-from peerfront.foundation.errors import SettingError
+from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.files import is_ordinary
 from peerfront.foundation.messages import Message, in_english, note
 from peerfront.foundation.randomness import Luck, named_luck
@@ -40,7 +41,7 @@ from peerfront.foundation.settings import (
     truth,
     whole_number,
 )
-from peerfront.problem import BranchingWorld, Frontier, Policy, Rules, State, Trajectories, World, rollout
+from peerfront.problem import BranchingWorld, Episodes, Frontier, Policy, Rules, State, Trajectories, World, rollout
 from peerfront.problem.state import MOST_DRAWS, MOST_EPISODES, check_caps, check_size
 from peerfront.simulation.catalog import WORLDS, WorldEntry, made_world, own_world, world_entry
 
@@ -82,7 +83,7 @@ class OwnPart:
 
     def entry(self) -> Any:
         """Its entry, as it was when it was given: a policy that remembers something begins anew each time."""
-        return own_parts.from_bytes(self.content)
+        return own_parts.from_bytes(self.content, self.name)
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,11 @@ class Comparison:
 
     def __post_init__(self) -> None:
         own = {(part.kind, part.name): part for part in self.own}
-        named: set[tuple[str, str, bool]] = set()
+        by_text: dict[tuple[str, str], bool] = {}
         check_fields(
             self,
-            worlds=several(lambda _, value: _text_of(WORLD, value, own, named)),
-            policies=several(lambda _, value: _text_of(POLICY, value, own, named)),
+            worlds=several(lambda _, value: _text_of(WORLD, value, own, by_text)),
+            policies=several(lambda _, value: _text_of(POLICY, value, own, by_text)),
             draws=several(at_least(0, MOST_SEED)),
             discounts=several(discount_factor),
             episodes=at_least(1, MOST_EPISODES),
@@ -121,9 +122,8 @@ class Comparison:
             labels = [Spec.parse(v).label if isinstance(v, str) else str(v) for v in values]
             if len(set(labels)) != len(labels):
                 raise SettingError("comparison.called_the_same", setting=name, labels=labels)
-        for kind, name, by_text in named:
-            if by_text and (kind, name, False) in named:  # the text means another one than the object of that name
-                raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+            if name == POLICY and BOUND in labels:
+                raise SettingError("comparison.called_bound", name=BOUND)
         used = [(kind, Spec.parse(text).name) for kind in (WORLD, POLICY) for text in getattr(self, kind)]
         object.__setattr__(self, "own", tuple(own[key] for key in dict.fromkeys(used) if key in own))
         check_size(self.episodes, rounds=self.rules.rounds, people=self.rules.people, coupons=self.rules.budget)
@@ -135,26 +135,35 @@ class Comparison:
         for world in self.worlds:
             self.world_entry(world)
         for policy in self.policies:
-            self.policy_entry(policy)
+            self.policy_entry(policy).settings(Spec.parse(policy))
 
     def own_part(self, kind: str, text: str) -> OwnPart | None:
         """The part of one's own that a text names; None if it is of this package."""
         name = Spec.parse(text).name
         return next((part for part in self.own if (part.kind, part.name) == (kind, name)), None)
 
+    @contextmanager
+    def named_world(self, world: str) -> Iterator[None]:
+        """Say in words what a world of one's own raises; errors of this package stay as they are."""
+        try:
+            yield
+        except PeerfrontError:
+            raise
+        except (Exception, SystemExit) as problem:
+            if self.own_part(WORLD, world) is None:
+                raise
+            values = {"name": Spec.parse(world).label, "problem": own_parts.place_of(problem)}
+            raise SettingError("own_parts.world_failed", **values) from problem
+
     def world_entry(self, world: str) -> WorldEntry:
         """What makes the world that a text names."""
         own = self.own_part(WORLD, world)
-        return world_entry(Spec.parse(world)) if own is None else own.entry()
+        return world_entry(Spec.parse(world).name) if own is None else own.entry()
 
     def policy_entry(self, policy: str) -> PolicyEntry:
-        """What prepares the policy that a text names, its settings checked."""
-        own, spec = self.own_part(POLICY, policy), Spec.parse(policy)
-        if own is None:
-            return policy_entry(spec)
-        entry: PolicyEntry = own.entry()
-        entry.check(**spec.read_options(entry.options))
-        return entry
+        """What prepares the policy that a text names."""
+        own = self.own_part(POLICY, policy)
+        return policy_entry(Spec.parse(policy).name) if own is None else own.entry()
 
     def own_digests(self, task: "Task | None" = None) -> Mapping[str, str]:
         """The digests of the parts of one's own, of all or of those that a task is about."""
@@ -166,7 +175,8 @@ class Comparison:
         """Make every world once, so that a wrong name, file or number of people stops the work before it starts."""
         for world in self.worlds:
             place = _world(self, world, self.draws[0])
-            place.seeds(named_luck(("check",), 1), self.rules.people)
+            with self.named_world(world):
+                Episodes(place, self.rules, named_luck(("check",), 1))
             if self.bound and not isinstance(place, BranchingWorld):
                 raise SettingError("comparison.no_bound", world=world)
 
@@ -180,25 +190,24 @@ class Comparison:
         return {name: getattr(self, name) for name in names} | {"rules": dataclasses.asdict(self.rules)}
 
 
-def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], named: set[tuple[str, str, bool]]) -> str:
+def _text_of(kind: str, value: Any, own: dict[tuple[str, str], OwnPart], by_text: dict[tuple[str, str], bool]) -> str:
     """The text that stands for a world or policy. What is not of this package is added to `own`.
 
-    `named` gets the kind, the name, and whether it was given as text.
+    `by_text` keeps which were named: the text of a name means another one than an object of that name.
     """
-    if isinstance(value, str):
-        name = Spec.parse(value).name
-        named.add((kind, name, True))
+    part = None if isinstance(value, str) else OwnPart.of(kind, value)
+    name = Spec.parse(value).name if part is None else part.name
+    if by_text.setdefault((kind, name), part is None) != (part is None):
+        raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+    if part is None:
         entries: Mapping[str, Any] = WORLDS if kind == WORLD else POLICIES
         if (kind, name) not in own and not any(entries.get(name) is each for each in _BUILT_IN[kind]):
-            spec = Spec(name)
-            found: Any = world_entry(spec) if kind == WORLD else policy_entry(spec)
+            found: Any = world_entry(name) if kind == WORLD else policy_entry(name)
             own[kind, name] = OwnPart.of(kind, found, name)
-        return value
-    part = OwnPart.of(kind, value)
-    named.add((kind, part.name, False))
-    if own.setdefault((kind, part.name), part) != part:
-        raise SettingError("comparison.called_the_same", setting=kind, labels=[part.name, part.name])
-    return part.name
+        return str(value)
+    if own.setdefault((kind, name), part) != part:
+        raise SettingError("comparison.called_the_same", setting=kind, labels=[name, name])
+    return name
 
 
 def draws_from(first: int, count: int) -> tuple[int, ...]:
@@ -412,4 +421,4 @@ def _world(comparison: Comparison, text: str, draw: int) -> World:
 @lru_cache(maxsize=8)
 def _cached_world(text: str, draw: int, _: tuple[tuple[int, int], ...], own: OwnPart | None) -> World:
     spec = Spec.parse(text)
-    return made_world(world_entry(spec) if own is None else own.entry(), spec, draw)
+    return made_world(world_entry(spec.name) if own is None else own.entry(), spec, draw)

@@ -13,7 +13,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from peerfront.experiments.comparison import (
 )
 from peerfront.experiments.policies import PolicyEntry
 from peerfront.experiments.results import Results
-from peerfront.foundation.checked_calls import checked
+from peerfront.foundation.checked_calls import checked_late
 from peerfront.foundation.errors import (
     ComparisonFailed,
     InfeasibleAllocation,
@@ -158,7 +158,7 @@ def _start_ray(workers: Workers, count: int) -> None:
     register_ray()
 
 
-@checked
+@checked_late
 def compare(
     worlds: Sequence[str | World | Callable[..., Any] | WorldEntry] = ("icpsr22140",),
     policies: Sequence[str | Policy | Callable[..., Any] | PolicyEntry] = (
@@ -225,8 +225,9 @@ def run_comparison(
     """Play every task of the comparison and, with a folder, keep trajectories, tables and figures there.
 
     Results do not depend on the number of workers, on the backend, or on how often the work was interrupted. `against`
-    names the policy to which `table.md` shows differences (the first unless named). A policy that fails stops no other:
-    what the others did is kept, and `ComparisonFailed` says at the end which failed and has the results of the others.
+    names the policy to which `table.md` shows differences (the first unless named). A policy that fails stops no other,
+    nor does a world: what the others did is kept, and `ComparisonFailed` says at the end which failed and has the
+    results of the others.
     """
     comparison.check_worlds()
     team, tell = workers or Workers(), progress or silent
@@ -266,15 +267,20 @@ class TaskFailure:
 def _results(
     comparison: Comparison, done: list[TaskResult], failures: list[TaskFailure], folder: Path | None = None
 ) -> Results:
-    """The results of all policies, or an error with those of the policies that did not fail anywhere."""
+    """All results, or an error with the others: without worlds where every policy failed, and policies that failed."""
     if not failures:
         return Results.of(comparison, done)
-    failed = {failure.task.policy for failure in failures}
-    others = tuple(policy for policy in comparison.policies if policy not in failed)
+    failed = {(failure.task.world, failure.task.policy) for failure in failures}
+    policies = comparison.policies
+    worlds = tuple(world for world in comparison.worlds if any((world, each) not in failed for each in policies))
+
+    def played(policy: str) -> bool:
+        return all((world, policy) not in failed for world in worlds)
+
     results = None
-    if others:
-        bound = comparison.bound and BOUND not in failed
-        results = Results.of(replace(comparison, policies=others, bound=bound), done)
+    if worlds and (others := tuple(policy for policy in policies if played(policy))):
+        rest = replace(comparison, worlds=worlds, policies=others, bound=comparison.bound and played(BOUND))
+        results = Results.of(rest, done)
     first = {failure.task.policy: failure for failure in reversed(failures)}  # one of each policy says what to mend
     lines = [
         note("comparison.failure", piece=failure.task.label, problem=failure.problem.message, more=more)
@@ -282,13 +288,14 @@ def _results(
         else note("comparison.failure_alone", piece=failure.task.label, problem=failure.problem.message)
         for policy, failure in reversed(first.items())
     ]
-    raise ComparisonFailed(lines, len(comparison.policies) + comparison.bound, folder, results) from failures[0].problem
+    raise ComparisonFailed(lines, len(policies) + comparison.bound, folder, results) from failures[0].problem
 
 
 def _attempted(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult | TaskFailure:
     """The result of a task, or why its policy has none. Other errors, such as a full disk, stop the comparison."""
     try:
-        return run_task(comparison, task, store)
+        with comparison.named_world(task.world):
+            return run_task(comparison, task, store)
     except (PolicyFailed, InfeasibleAllocation, SettingError, MissingExtra) as problem:
         return TaskFailure(task, problem)
 
@@ -346,4 +353,5 @@ def _shared_models(comparison: Comparison, team: Workers, left: list[Task]) -> I
 
 
 def _fit_models(comparison: Comparison, store: "Store", draw: tuple[str, int]) -> None:
-    planned_in(comparison, *draw, store)
+    with suppress(Exception, SystemExit):  # the tasks of this draw meet it again, and say what it is
+        planned_in(comparison, *draw, store)

@@ -31,7 +31,6 @@ from peerfront.foundation.errors import (
     PeerfrontError,
     PolicyFailed,
     SettingError,
-    UnknownName,
     check_extra,
 )
 from peerfront.foundation.messages import Measured, Message, in_english, note
@@ -114,6 +113,19 @@ class PolicyEntry:
     def summary(self) -> Message:
         return self.about or note(f"policy_summary.{self.name.replace('-', '_')}")
 
+    def settings(self, spec: Spec) -> dict[str, Any]:
+        """The settings of a specification, checked."""
+        values = spec.read_options(self.options)
+        try:
+            self.check(**values)
+        except PeerfrontError:
+            raise
+        except (Exception, SystemExit) as problem:
+            if self in _ENTRIES:
+                raise
+            raise PolicyFailed(self.name, note("policy_failed.checked"), own_parts.place_of(problem)) from problem
+        return values
+
     def discounts(self, spec: Spec) -> Discounts:
         """What the discount means to the policy of this specification."""
         return Discounts.IGNORED if self.ignored_with in dict(spec.options) else self.usual_discounts
@@ -143,12 +155,13 @@ def make_policy(
 
 def prepare_policy(spec: Spec, preparation: Preparation, entry: PolicyEntry | None = None) -> Policy:
     """The policy of a specification such as `constant:coupons=3`, ready to play; `entry` is one of somebody's own."""
-    entry = entry or policy_entry(spec)
+    entry = entry or policy_entry(spec.name)
+    settings = entry.settings(spec)
     try:
-        policy = entry.prepare(preparation, **spec.read_options(entry.options))
+        policy = entry.prepare(preparation, **settings)
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         if entry in _ENTRIES:
             raise
         raise PolicyFailed(entry.name, note("policy_failed.prepared"), own_parts.place_of(problem)) from problem
@@ -157,19 +170,9 @@ def prepare_policy(spec: Spec, preparation: Preparation, entry: PolicyEntry | No
     return policy if isinstance(getattr(policy, "name", None), str) else Renamed(policy, entry.name)
 
 
-def policy_entry(spec: Spec) -> PolicyEntry:
-    """The entry of a specification's name, here or in another package, its settings checked."""
-    if spec.name in POLICIES:
-        entry = POLICIES[spec.name]
-    elif spec.name in (others := own_parts.offered(GROUP)):
-        thing, package = own_parts.loaded(GROUP, spec.name)
-        own = own_policy(thing)
-        sentence = note("own_parts.of_package", about=own_parts.about(thing), package=package)
-        entry = replace(own, name=spec.name, about=own.about if isinstance(thing, PolicyEntry) else sentence)
-    else:
-        raise UnknownName(note("policy_setting.policy"), spec.name, {**POLICIES, **others})
-    entry.check(**spec.read_options(entry.options))
-    return entry
+def policy_entry(name: str) -> PolicyEntry:
+    """The entry of a name, here or in another package."""
+    return own_parts.entry_named(name, POLICIES, GROUP, own_policy, note("policy_setting.policy"))
 
 
 # Of one's own ------------------------------------------------------------------------------------------------------
@@ -190,15 +193,11 @@ def own_policy(thing: Any) -> PolicyEntry:
         if not callable(thing):
             raise SettingError("own_parts.no_policy", value=readable(thing))
         thing = PolicyFunction(thing, name, own_parts.wants(thing, "luck", least=1))
-    return PolicyEntry(name, partial(_as_given, thing), usual_discounts=Discounts.IGNORED, about=sentence)
+    return PolicyEntry(name, partial(own_parts.given, thing), usual_discounts=Discounts.IGNORED, about=sentence)
 
 
 def _of_class(kind: Callable[..., Policy], prepared: bool, preparation: Preparation) -> Policy:
     return kind(preparation) if prepared else kind()
-
-
-def _as_given(policy: Policy, _: Preparation) -> Policy:
-    return policy
 
 
 def _is_policy(thing: Any) -> bool:

@@ -8,7 +8,7 @@ The contract, terminal cases included, is docs/explanation/simulation.md.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from peerfront.foundation.checked_calls import checked, checked_class
 from peerfront.foundation.errors import InfeasibleAllocation, PeerfrontError, PolicyFailed, SettingError
 from peerfront.foundation.messages import note
-from peerfront.foundation.own_parts import place_of
+from peerfront.foundation.own_parts import name_of, place_of
 from peerfront.foundation.randomness import Luck
+from peerfront.foundation.settings import readable
 from peerfront.problem.state import (
     Allocation,
     BulkPolicy,
@@ -28,9 +29,11 @@ from peerfront.problem.state import (
     State,
     check_feasible,
     check_size,
+    place_of_one,
 )
 from peerfront.problem.world import Crowd, Referrals, World
 
+T = TypeVar("T")
 _POLICY_LUCK = 1 << 40  # far above any number of people, so that a policy's luck is nobody's
 
 
@@ -107,7 +110,7 @@ class Episodes:
         self._played = np.zeros(count, dtype=np.int64)
         if start is not None and (np.diff(start.episode) < 0).any():
             raise SettingError("episodes.unordered_crowd")
-        crowd = world.seeds(luck, rules.people) if start is None else start
+        crowd = _made_by(world, "seeds", Crowd, world.seeds(luck, rules.people)) if start is None else start
         # What holds if no round is ever played; `step` says otherwise.
         nobody = np.bincount(crowd.episode, minlength=count) == 0
         self._ending = np.select(
@@ -128,7 +131,7 @@ class Episodes:
         """The states of the living episodes, in order; none when all are over."""
         living = self.living
         ends = np.searchsorted(self._crowd.episode, living, side="right").tolist()
-        keys, covariates = self._crowd.keys, self._crowd.covariates
+        keys, covariates = _read_only(self._crowd.keys), _read_only(self._crowd.covariates)
         numbers = self.rules.rounds - self._horizon[living] + self.round
         seen = self._seen(living)
         return [
@@ -169,8 +172,8 @@ class Episodes:
     def step(self, allocations: Sequence[Allocation]) -> Round:
         """Give out coupons, one (feasible) allocation for each of `states`, and see who comes."""
         crowd, number, count = self._crowd, self.round, len(self.luck)
-        coupons = np.concatenate([allocation.coupons for allocation in allocations])
-        referrals = self.world.refer(crowd, coupons)
+        coupons = np.concatenate([allocation.coupons for allocation in allocations]).astype(np.int64, copy=False)
+        referrals = _made_by(self.world, "refer", Referrals, self.world.refer(crowd, coupons))
         spent = np.bincount(crowd.episode, weights=coupons, minlength=count).astype(np.int64)
         came = np.bincount(referrals.next_crowd.episode, minlength=count)
         self._sizes[:, number] = np.bincount(crowd.episode, minlength=count)
@@ -196,6 +199,21 @@ class Episodes:
         return Trajectories(self._recruits, self._spend, self._sizes, self._played, self._ending)
 
 
+def _made_by(world: World, method: str, kind: type[T], made: Any) -> T:
+    """What a world has made, if it is of the kind that it must be."""
+    if isinstance(made, kind):
+        return made
+    values = {"method": method, "name": name_of(world), "kind": kind.__name__, "value": readable(made)}
+    raise SettingError("own_parts.world_gave", **values)
+
+
+def _read_only(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers for a policy to see, which must not change the world."""
+    seen = values.view()
+    seen.flags.writeable = False
+    return seen
+
+
 def _places(episode: NDArray[np.int64], living: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Where the people of each living episode stand among people in the order of their episodes."""
     first = np.searchsorted(episode, living, side="left").tolist()
@@ -213,7 +231,7 @@ def ask(policy: Policy, state: State, luck: Luck) -> Allocation:
         allocation = policy.allocate(state, luck)
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise PolicyFailed(_called(policy), state.place, place_of(problem)) from problem
     check_feasible(allocation, state, _called(policy))
     return allocation
@@ -227,8 +245,8 @@ def ask_many(policy: Policy, states: Sequence[State], lucks: Sequence[Luck]) -> 
         allocations = list(policy.allocate_many(states, lucks))
     except PeerfrontError:
         raise
-    except Exception as problem:
-        raise PolicyFailed(_called(policy), states[0].place, place_of(problem)) from problem
+    except (Exception, SystemExit) as problem:
+        raise PolicyFailed(_called(policy), place_of_one(states), place_of(problem)) from problem
     if len(allocations) != len(states):
         fault = note("allocation_fault.other_states", allocations=len(allocations), states=len(states))
         raise InfeasibleAllocation(_called(policy), fault)

@@ -186,10 +186,17 @@ class State:
         return min(self.spendable_by_round, self.rules.max_per_person * len(self.frontier))
 
 
+def place_of_one(states: Sequence[State]) -> Message:
+    """Where one of these states stands, for messages; nobody knows which."""
+    if len(states) == 1:
+        return states[0].place
+    return note("policy_failed.in_states", n=len(states), round=states[0].round)
+
+
 @checked_state
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """How many coupons each person on the frontier gets, in the frontier's order.
+    """How many coupons each person on the frontier gets, in the frontier's order; a copy of what it is made of.
 
     >>> pf.Allocation.of([2, 0, 1]).spend
     3
@@ -200,12 +207,14 @@ class Allocation:
     def __post_init__(self) -> None:
         if not isinstance(self.coupons, np.ndarray):
             check_types(self)
+        object.__setattr__(self, "coupons", self.coupons.copy())
 
     @classmethod
     def of(cls, coupons: Sequence[float] | NDArray[Any]) -> "Allocation":
         array = np.asarray(coupons)
-        # Fractions are left as they are, for `check_feasible` to refuse: rounding them would hide a policy's mistake.
-        return cls(array.astype(np.int64) if array.dtype.kind in "iu" else array)
+        # Others are left as they are, for `check_feasible` to refuse: changing them would hide a policy's mistake.
+        fits = array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
+        return cls(array.astype(np.int64, copy=False) if fits else array)
 
     @property
     def spend(self) -> int:
@@ -232,7 +241,7 @@ def check_feasible(allocation: Allocation, state: State, policy: str) -> None:
     if coupons.min() < 0:
         person = int(coupons.argmin())
         refuse("allocation_fault.negative", person=person, coupons=int(coupons[person]))
-    spend, budget = int(coupons.sum()), state.remaining_budget
+    spend, budget = sum(coupons.tolist()), state.remaining_budget  # Python's numbers: those of NumPy overflow
     if spend > budget:
         refuse("allocation_fault.above_budget", spend=spend, budget=budget, excess=spend - budget)
     if rules.max_per_round is not None and spend > rules.max_per_round:

@@ -9,10 +9,13 @@ from typing import Any
 
 from peerfront.foundation import own_parts
 from peerfront.foundation.checked_calls import checked
-from peerfront.foundation.errors import PeerfrontError, SettingError, UnknownName
+from peerfront.foundation.errors import PeerfrontError, SettingError
 from peerfront.foundation.messages import Message, note
 from peerfront.foundation.settings import Option, Spec, readable
 from peerfront.problem import World
+
+_OF_A_WORLD = ("schema", "response", "offspring", "population", "seeds", "refer", "__hash__")
+"""A name may be missing; `@dataclass(eq=False)` keeps the hash."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ def make_world(spec: Spec | str, draw: int = 0) -> World:
     72
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
-    return made_world(world_entry(spec), spec, draw)
+    return made_world(world_entry(spec.name), spec, draw)
 
 
 def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
@@ -60,25 +63,18 @@ def made_world(entry: WorldEntry, spec: Spec, draw: int) -> World:
         world = entry.make(draw, **settings) if entry.has_draws else entry.make(**settings)
     except PeerfrontError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         if entry in _ENTRIES:
             raise
         raise SettingError("own_parts.no_world_made", name=entry.name, problem=own_parts.place_of(problem)) from problem
-    if not _is_world(world):
-        raise SettingError("own_parts.made_no_world", name=entry.name, value=readable(world))
+    if lacks := lacking(world):
+        raise SettingError("own_parts.made_no_world", name=entry.name, value=readable(world), names=lacks)
     return world
 
 
-def world_entry(spec: Spec) -> WorldEntry:
-    """The entry of a specification's name, here or in another package; an unknown one is an error with a suggestion."""
-    if spec.name in WORLDS:
-        return WORLDS[spec.name]
-    if spec.name not in (others := own_parts.offered(GROUP)):
-        raise UnknownName(note("world_setting.world"), spec.name, {**WORLDS, **others})
-    thing, package = own_parts.loaded(GROUP, spec.name)
-    entry = own_world(thing)
-    sentence = note("own_parts.of_package", about=own_parts.about(thing), package=package)
-    return replace(entry, name=spec.name, about=entry.about if isinstance(thing, WorldEntry) else sentence)
+def world_entry(name: str) -> WorldEntry:
+    """The entry of a name, here or in another package."""
+    return own_parts.entry_named(name, WORLDS, GROUP, own_world, note("world_setting.world"))
 
 
 def own_world(thing: Any) -> WorldEntry:
@@ -86,19 +82,16 @@ def own_world(thing: Any) -> WorldEntry:
     if isinstance(thing, WorldEntry):
         return thing
     name, sentence = own_parts.name_of(thing), note("own_parts.about", about=own_parts.about(thing))
-    if _is_world(thing):
-        return WorldEntry(name, partial(_given, thing), {}, about=sentence)
+    if not (lacks := lacking(thing)):
+        return WorldEntry(name, partial(own_parts.given, thing), {}, about=sentence)
     if not callable(thing):
-        raise SettingError("own_parts.no_world", value=readable(thing))
+        raise SettingError("own_parts.no_world", value=readable(thing), names=lacks)
     return WorldEntry(name, thing, {}, has_draws=own_parts.wants(thing, "draw"), about=sentence)
 
 
-def _given(world: World) -> World:
-    return world
-
-
-def _is_world(thing: Any) -> bool:
-    return not isinstance(thing, type) and all(hasattr(thing, name) for name in ("schema", "seeds", "refer"))
+def lacking(thing: Any) -> list[str]:
+    """What a world has and this does not; a class is none, only what it makes."""
+    return [name for name in _OF_A_WORLD if isinstance(thing, type) or getattr(thing, name, None) is None]
 
 
 def _with_story(entry: WorldEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
