@@ -15,20 +15,16 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import peerfront
-from models.small_fits import SCHEMA, fitted
-from peerfront.baselines.simple_rules import AllAtLast, Constant, Evenly, RandomSplit, Threshold
+from models.small_fits import fitted
 from peerfront.experiments.comparison import BOUND, Comparison, Task, TaskResult, run_task
 from peerfront.experiments.planning_world import CAPACITY, OFFSPRING
-from peerfront.experiments.policies import Preparation, Renamed, prepare_policy
 from peerfront.experiments.result_folder import form_with_cost, restored_result, stored_result
 from peerfront.experiments.store import _CANNOT_CHANGE_RESULTS, Form, Store, _checksum, program
-from peerfront.experiments.stored_policies import POLICY
 from peerfront.foundation.errors import DataFileError, PeerfrontError
 from peerfront.foundation.randomness import named_luck
-from peerfront.foundation.settings import Spec
 from peerfront.foundation.stored import Stored
-from peerfront.problem import BranchingWorld, Policy, Rules, rollout
-from small_artifacts import a_planner, people
+from peerfront.problem import Rules
+from small_artifacts import people
 
 PLAIN = Form(lambda value: Stored({"value": value}, {}), lambda stored: stored.settings["value"])
 
@@ -145,51 +141,6 @@ def test_a_pickle_in_the_store_is_never_opened(tmp_path, monkeypatch) -> None:
 RULES = Rules(budget=8, people=4, rounds=3, max_per_person=3)
 
 
-@cache
-def policies() -> dict[str, Policy]:
-    """One of each class that can be kept, all but the first with fitted models."""
-    response = fitted("poisson")
-    world = BranchingWorld("small", SCHEMA, response, fitted("inheritance"), _SamePeople())
-    preparation = Preparation(world, RULES, 0.9, (0.9,), 1)
-    made = {
-        spec: prepare_policy(Spec.parse(spec), preparation)
-        for spec in (
-            "population_dp",
-            "budget_dqn:episodes=2",
-            "budget_dqn:episodes=2,training=published",
-            "factorized_rl:episodes=2",
-            "factorized_rl:episodes=2,training=published",
-        )
-    }
-    rule = AllAtLast(response, Threshold(response, 0.4, 1))
-    others = (RandomSplit(), Constant(2), Threshold(response, 0.5, 2), Evenly(response, 1.5), rule)
-    named = {policy.name: policy for policy in (*others, Renamed(rule, "gfp (plays a rule)"), a_planner())}
-    return made | named | {"a planner that sees covariates": a_planner(sees=False, deadline=False)}
-
-
-class _SamePeople:
-    def sample(self, luck):
-        return people(len(luck))
-
-
-@pytest.mark.parametrize("number", range(13))
-def test_policies_come_back_and_play_as_before(number, tmp_path) -> None:
-    assert len(policies()) == 13
-    policy = list(policies().values())[number]
-    store = Store(tmp_path)
-    store.find_or_make("policy", {}, lambda: policy, POLICY)
-    back = store.find_or_make("policy", {}, lambda: pytest.fail("it is kept"), POLICY)
-    assert type(back) is type(policy)
-    assert back.name == policy.name
-    returns, kept = (getattr(each, "learning_returns", None) for each in (policy, back))
-    assert returns is kept is None or np.array_equal(returns, kept)
-    world = BranchingWorld("small", SCHEMA, fitted("poisson"), fitted("inheritance"), _SamePeople())
-    luck = named_luck(("episodes",), 20)
-    first, second = (rollout(world, each, RULES, luck) for each in (policy, back))
-    for field in dataclasses.fields(first):
-        assert np.array_equal(getattr(first, field.name), getattr(second, field.name))
-
-
 @pytest.mark.parametrize("kind", ["inheritance", "softmax", "masked", "diffusion"])
 def test_models_come_back_and_draw_as_before(kind, tmp_path) -> None:
     store, luck = Store(tmp_path), named_luck(("children",), 30)
@@ -203,7 +154,7 @@ def test_models_come_back_and_draw_as_before(kind, tmp_path) -> None:
 
 
 def test_what_was_not_fitted_is_not_kept(tmp_path) -> None:
-    """The truth of a simulated world, and policies that plan with it, are made each time."""
+    """The truth of a simulated world is made each time."""
     from peerfront.simulation.catalog import make_world
 
     world = make_world("bridge")
@@ -211,9 +162,6 @@ def test_what_was_not_fitted_is_not_kept(tmp_path) -> None:
     for form, value in (
         (CAPACITY, world.response),
         (OFFSPRING, world.offspring),
-        (POLICY, Threshold(world.response, 0.5, 2)),
-        (POLICY, Renamed(object(), "x")),
-        (POLICY, AllAtLast(fitted("poisson"), Threshold(fitted("nb"), 0.5, 1))),
     ):
         assert store.find_or_make("x", {}, lambda value=value: value, form) is value
     assert not list(tmp_path.iterdir())
@@ -230,53 +178,26 @@ def rewritten(file: Path, change) -> None:
     file.write_bytes(save_arrays(arrays, metadata={"settings": text, "sha256": _checksum(text, arrays)}))
 
 
-def _put(*path, value):
-    def change(settings, _):
-        for name in path[:-1]:
-            settings = settings[name]
-        settings[path[-1]] = value
-
-    return change
-
-
 FORGED = {
-    "unknown policy": _put("policy", "kind", value="os.system"),
-    "unknown agent": _put("policy", "agent", "kind", value="Popen"),
-    "no policy": lambda settings, _: settings.pop("policy"),
-    "settings that are a list": _put("policy", value=[]),
-    "hidden that is huge": _put("policy", "agent", "hidden", value=10**12),
-    "hidden that is negative": _put("policy", "agent", "hidden", value=-4),
-    "hidden that is a text": _put("policy", "agent", "hidden", value="64"),
-    "a split nobody knows": _put("policy", "rules", value={"budget": 8, "shell": "rm"}),
-    "rules that are impossible": _put("policy", "rules", "budget", value=-1),
-    "a budget that is huge": _put("policy", "rules", "budget", value=10**12),
-    "schema of a text": _put("schema", value="abc"),
-    "schema of numbers": _put("schema", value=[{"name": 1, "categories": [1, 2]}]),
-    "another schema": _put("policy", "agent", "schema", value=[{"name": "a", "categories": ["1", "2"]}]),
-    "no capacity model": _put("schema", value=None),
-    "deep nesting": lambda settings, _: settings.update(policy=_nested(600)),
-    "a missing array": lambda _, arrays: arrays.pop(next(name for name in arrays if "network" in name)),
-    "one array more": lambda _, arrays: arrays.update({"policy/network/more": np.zeros(3, np.float32)}),
-    "arrays of another shape": lambda _, arrays: arrays.update({n: a[:1] for n, a in arrays.items() if a.ndim > 1}),
-    "arrays of integers": lambda _, arrays: arrays.update({n: a.astype(np.int32) for n, a in arrays.items()}),
+    "an unknown kind": lambda settings, _: settings.update(kind="os.system"),
+    "schema of a text": lambda settings, _: settings.update(schema="abc"),
+    "schema of numbers": lambda settings, _: settings.update(schema=[{"name": 1, "categories": [1, 2]}]),
+    "no settings": lambda settings, _: settings.clear(),
+    "no array": lambda _, arrays: arrays.clear(),
+    "arrays of another shape": lambda _, arrays: arrays.update({name: a[:1] for name, a in arrays.items()}),
     "numbers that are not finite": lambda _, arrays: [array.fill(np.nan) for array in arrays.values()],
 }
 
 
-def _nested(depth: int) -> dict:
-    return {"kind": "Renamed", "name": "x", "policy": _nested(depth - 1)} if depth else {"kind": "RandomSplit"}
-
-
 @pytest.mark.parametrize("name", FORGED)
-def test_a_forged_policy_is_made_again(name, tmp_path) -> None:
-    policy = policies()["budget_dqn:episodes=2"]
-    store = Store(tmp_path)
-    store.find_or_make("policy", {}, lambda: policy, POLICY)
+def test_a_forged_model_is_made_again(name, tmp_path) -> None:
+    model, store = fitted("inheritance"), Store(tmp_path)
+    store.find_or_make("model", {}, lambda: model, OFFSPRING)
     (file,) = tmp_path.iterdir()
     rewritten(file, lambda *_: None)
-    assert store.find_or_make("policy", {}, lambda: pytest.fail("it is kept"), POLICY).name == policy.name
+    assert store.find_or_make("model", {}, lambda: pytest.fail("it is kept"), OFFSPRING) is not model
     rewritten(file, FORGED[name])
-    assert store.find_or_make("policy", {}, lambda: policy, POLICY) is policy
+    assert store.find_or_make("model", {}, lambda: model, OFFSPRING) is model
 
 
 @cache

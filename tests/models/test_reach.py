@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peerfront.foundation.counts import survival_table
+from peerfront.foundation.counts import largest_means, survival_table
 from peerfront.foundation.covariates import Schema
 from peerfront.foundation.errors import DataFileError, SettingError
 from peerfront.foundation.randomness import named_generator
-from peerfront.foundation.response_families import largest_means
 from peerfront.foundation.stored import Stored
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.response_fit import LINEAR, LOG_LINEAR, ResponseSettings, fit_response

@@ -285,26 +285,11 @@ def prepared_policy(
 ) -> tuple[World, Policy]:
     """The world a task is tested in, and its policy, prepared in the planning world."""
 
-    def prepare() -> Policy:
-        planning = planned_in(comparison, task.world, task.draw, store)
-        preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
-        own = None if comparison.own_part(POLICY, task.policy) is None else comparison.policy_entry(task.policy)
-        return prepare_policy(Spec.parse(task.policy), preparation, own)
-
-    world = _world(comparison, task.world, task.draw)
-    if store is None:
-        return world, prepare()
-    from peerfront.experiments import stored_policies
-
-    identity = {
-        **world_identity(comparison, task.world, task.draw),
-        "own": comparison.own_digests(task),
-        "policy": task.policy,
-        "discount": discount,
-        "discounts": task.discounts,
-        "rules": comparison.rules,
-    }
-    return world, store.find_or_make("policy", identity, prepare, stored_policies.POLICY)
+    planning = planned_in(comparison, task.world, task.draw, store)
+    preparation = Preparation(planning, comparison.rules, discount, task.discounts, comparison.seed)
+    own = None if comparison.own_part(POLICY, task.policy) is None else comparison.policy_entry(task.policy)
+    policy = prepare_policy(Spec.parse(task.policy), preparation, own)
+    return _world(comparison, task.world, task.draw), policy
 
 
 def episode_luck(comparison: Comparison, task: Task) -> Luck:
@@ -325,7 +310,7 @@ def task_identity(comparison: Comparison, task: Task) -> dict[str, Any]:
 
 
 def run_task(comparison: Comparison, task: Task, store: "Store | None" = None) -> TaskResult:
-    """Prepare the policy, unless the store has it, and play its episodes. Depends on the first two arguments alone."""
+    """Prepare the policy and play its episodes. Depends on the first two arguments alone."""
     if task.policy == BOUND:
         return _bounds(comparison, task)
     spec = Spec.parse(task.policy)

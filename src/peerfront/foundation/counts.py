@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln
+from scipy.special import betainc, betaincc, betaincinv, betaln, gammainc, gammaincc, gammaincinv, gammaln
 
 from peerfront.foundation.errors import SettingError
 
@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 FAMILIES = ("poisson", "zip", "nb", "zinb")
 _MOST_ENTRIES = 100_000_000  # people times coupons in one table: 0.8 GB
 _UNDERFLOW = 1e-250  # probabilities below this are computed by their logs
+_LARGEST_MEAN = 1e6
 _SEARCH_LIMIT = 500.0  # beyond this mean exp(-rate) underflows, and the bulk search hands over to SciPy
 
 
@@ -30,6 +31,23 @@ def is_inflated(family: str) -> bool:
 
 def is_dispersed(family: str) -> bool:
     return family in ("nb", "zinb")
+
+
+def n_parameters(family: str) -> int:
+    """Parameters of the family where everybody has the same mean."""
+    return 1 + is_dispersed(family) + is_inflated(family)
+
+
+def largest_means(most_shown: int, chance: float, sizes: Array) -> Array:
+    """Means of counts that are at least `most_shown` with this chance: negative binomials of these sizes.
+
+    An infinite size is the Poisson; means end at a million.
+    """
+    finite = np.isfinite(sizes)
+    size = np.where(finite, sizes, 1.0)
+    share = np.minimum(betaincinv(most_shown, size, chance), 1.0 - 1e-12)
+    means: Array = np.where(finite, size * share / (1.0 - share), gammaincinv(most_shown, chance))
+    return np.minimum(means, _LARGEST_MEAN)
 
 
 def check_table_size(n_people: int, max_count: int) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from peerfront.foundation.binomials import thinned_counts
-from peerfront.foundation.response_families import n_parameters
+from peerfront.foundation.counts import n_parameters
 from peerfront.foundation.settings import whole_number
 from peerfront.models.offspring.pairs import check_schema
 from peerfront.models.response.learned_response import LearnedResponse

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from peerfront.foundation.counts import FAMILIES
+from peerfront.foundation.counts import FAMILIES, largest_means
 from peerfront.foundation.errors import SettingError
 from peerfront.foundation.messages import Measured, Message, Progress, note
 from peerfront.foundation.networks import EpochSettings
-from peerfront.foundation.response_families import largest_means
 from peerfront.models.response.learned_response import LearnedResponse
 from peerfront.models.response.rates import FAMILY_NAMES, SURE, Fit, RateShape, clearly, model_label, total_error
 from peerfront.models.response.response_training import Rows, Trainer, train_linear, train_network
