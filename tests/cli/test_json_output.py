@@ -126,6 +126,14 @@ def test_errors_are_documents_too(run) -> None:
     assert (code, remedies[1]) == (2, {"setting": "study_file", "value": "FILE", "text": "--study-file FILE"})
 
 
+def test_the_others_results_stand_beside_the_error(run) -> None:
+    asked = ("--world", "icpsr22140", "--discount", 1, "--episodes", 5, "--budget", 10, "--json")
+    code, out, err = run("compare", "--policy", "price_index", "--policy", "constant", *asked)
+    document = json.loads(err)
+    assert (code, out, document["error"]["code"]) == (2, "", "comparison.failed")
+    assert document["result"] == json.loads(run("compare", "--policy", "constant", *asked)[1])["result"]
+
+
 def test_help_is_not_json(run) -> None:
     code, out, _ = run("plan", "--help", "--json")
     assert code == 0

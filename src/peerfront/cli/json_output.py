@@ -13,11 +13,14 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from enum import Enum
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from peerfront import __version__
 from peerfront.foundation.messages import Message, Readable, Remedy
 from peerfront.words.language import Text
+
+if TYPE_CHECKING:
+    from peerfront.experiments.results import Results
 
 FORMAT = 1
 """Raised when a key is renamed, removed or gets another meaning; new keys do not raise it."""
@@ -50,11 +53,24 @@ def result_document(command: str, result: object) -> str:
 
 
 def error_document(
-    code: str, message: str, remedies: tuple[Remedy, ...] = (), problems: tuple[object, ...] = ()
+    code: str,
+    message: str,
+    remedies: tuple[Remedy, ...] = (),
+    problems: tuple[object, ...] = (),
+    results: "Results | None" = None,
 ) -> str:
-    """An error: its code, its sentence, settings that would mend it, and the problems of a study's file."""
+    """An error: its code, its sentence, settings that would mend it, and the problems of a study's file.
+
+    Beside it stand the results of those policies of a comparison that did not fail.
+    """
     more = {"problems": to_data(problems)} if problems else {}
-    return _text({"error": {"code": code, "message": message, "remedies": to_data(remedies), **more}})
+    error = {"code": code, "message": message, "remedies": to_data(remedies), **more}
+    return _text({"error": error} | ({} if results is None else {"result": to_data(figures_of(results))}))
+
+
+def figures_of(results: "Results") -> dict[str, object]:
+    """The figures of a comparison."""
+    return {"means": results.table, "differences": results.differences, "bounds": results.bounds}
 
 
 def _text(document: Mapping[str, Any]) -> str:

@@ -218,7 +218,7 @@ def _fail(
 ) -> None:
     """Show an error, and end with the exit code of bad input."""
     if as_json:
-        typer.echo(error_document(code, str(problem), remedies, problems), err=True)
+        typer.echo(error_document(code, str(problem), remedies, problems, getattr(problem, "results", None)), err=True)
     else:
         _say(str(problem))
         if more is not None:

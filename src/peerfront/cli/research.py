@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from peerfront.cli import options
+from peerfront.cli.json_output import figures_of
 from peerfront.cli.options import kept_in, output, shown_progress
 from peerfront.cli.screen import cell, new_screen, show_result, tell
 from peerfront.foundation.errors import ComparisonFailed, PeerfrontError, SettingError, UnknownName
@@ -295,7 +296,7 @@ def compare_command(
         raise failed
     if out is not None:
         tell("\nTrajectories, tables and curves are in {folder}; start with {file}.", folder=out, file=out / "table.md")
-    return {"means": results.table, "differences": results.differences, "bounds": results.bounds}
+    return figures_of(results)
 
 
 def terminal_table(table: ResultTable) -> "Group":
