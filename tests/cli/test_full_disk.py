@@ -2,12 +2,14 @@
 
 import errno
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from cli.test_forecast_report import FRONTIER
 from peerfront.cli.main import main
+from peerfront.foundation import files
 from study.small_advice import a_fit, study_csv
 
 COMMANDS = {
@@ -33,22 +35,41 @@ def _files(place: Path) -> dict[str, bytes]:
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
+class _HalfWritten:
+    """A file on a disk that is full once half of what is written stands there."""
+
+    def __init__(self, file) -> None:
+        self.file = file
+
+    def write(self, content: bytes) -> int:
+        self.file.write(content[: len(content) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def __getattr__(self, name: str):
+        return getattr(self.file, name)
+
+
+class Disk:
+    """A disk with room for so many files."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.room = 0
+        self._open = files.open_temporary
+        monkeypatch.setattr(files, "open_temporary", self.open)
+
+    @contextmanager
+    def open(self, *args, **options):
+        with self._open(*args, **options) as file:
+            self.room -= 1
+            yield file if self.room >= 0 else _HalfWritten(file)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk_is_said_and_loses_nothing(command, place, monkeypatch, capsys) -> None:
-    before, write = _files(place), Path.write_bytes
+    before, disk = _files(place), Disk(monkeypatch)
     room = 0  # files that still fit
-
-    def almost_full(path: Path, content: bytes) -> int:
-        nonlocal left
-        if left == 0:
-            write(path, content[: len(content) // 2])
-            raise OSError(errno.ENOSPC, "No space left on device")
-        left -= 1
-        return write(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", almost_full)
     while True:
-        left = room
+        disk.room = room
         overwrite = ["--overwrite"] if room else []  # complete files of the last attempt may be there
         monkeypatch.setattr(sys, "argv", ["peerfront", *COMMANDS[command], *overwrite])
         with pytest.raises(SystemExit) as ended:
@@ -74,16 +95,7 @@ def test_a_fit_is_saved_in_full_or_not_at_all(tmp_path, failing, monkeypatch) ->
     from peerfront.study.artifacts import load_fit
 
     a_fit().save(tmp_path / "model")
-    before, write, calls = _files(tmp_path), Path.write_bytes, 0
-
-    def full(path: Path, content: bytes) -> int:
-        nonlocal calls
-        calls += 1
-        if calls > failing:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(path, content)
-
-    monkeypatch.setattr(Path, "write_bytes", full)
+    before, Disk(monkeypatch).room = _files(tmp_path), failing
     with pytest.raises(DataFileError, match="No space left"):
         a_fit().save(tmp_path / "model", overwrite=True)
     assert _files(tmp_path) == before

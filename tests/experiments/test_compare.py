@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ import peerfront as pf
 from experiments.small import SMALL, contents
 from peerfront.experiments.comparison import Comparison, tasks
 from peerfront.experiments.comparison_run import Workers, run_comparison
+from peerfront.foundation import files
 from peerfront.foundation.errors import (
     DataFileError,
     MissingExtra,
@@ -166,10 +166,10 @@ def test_folders_that_cannot_be_written(tmp_path, place, monkeypatch) -> None:
             run_comparison(tiny, tmp_path / "file" / "out")
     else:
 
-        def full(*_: object) -> None:
+        def full(*_: object, **__: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(Path, "write_bytes", full)
+        monkeypatch.setattr(files, "open_temporary", full)
         with pytest.raises(DataFileError, match="Cannot write .*No space left on device"):
             run_comparison(tiny, tmp_path / "out")
 
