@@ -10,7 +10,7 @@ WORKERS ?= auto
 
 help:
 	@echo "make demo       install, then a made-up study from its file to a coupon sheet and a report (two minutes)"
-	@echo "make test       install the development tools, run every check and all tests that a change can break (ten minutes)"
+	@echo "make test       install the development tools, run every check and all tests that a change can break (20 minutes)"
 	@echo "make test-all   the same with slow tests: wheels, the site, soak, the whole corpus of hostile input"
 	@echo "make coverage   which lines the tests run"
 	@echo "make bench      speed of episodes, of population DP and of the planner, as ratios measured in one run"

@@ -41,7 +41,7 @@ def messy(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([mistyped, mistyped.iloc[[-1]]])
 
 
-@pytest.fixture(params=SIZES)
+@pytest.fixture(params=[pytest.param("desk", marks=pytest.mark.slow), "tablet", "phone"])
 def size(request):
     return request.param
 
