@@ -190,7 +190,7 @@ def test_homophily_of_people_who_recruit_only_their_like_and_of_those_who_do_not
 
 def test_a_large_study_is_drawn_by_its_largest_trees_and_waves_are_rounded() -> None:
     study, _ = a_study()
-    copies = 2_000 // len(study) + 1
+    copies = 3_000 // len(study) + 1
     offsets = np.repeat(np.arange(copies) * len(study), len(study))
     recruiter = np.tile(study.recruiter, copies)
     many = dataclasses.replace(
@@ -204,7 +204,9 @@ def test_a_large_study_is_drawn_by_its_largest_trees_and_waves_are_rounded() -> 
     assert sum(map(len, pictures)) < 300_000
     dots = [picture.count("h0") for picture in tree_pictures(study)]
     assert dots == sorted(dots, reverse=True)
-    assert sum(dots) == len(study)
+    sizes = np.unique(study.trees.root, return_counts=True)[1]
+    assert sum(dots) == sizes[sizes > 1].sum(), "seeds who brought nobody are left out"
+    assert {picture.count("h0.01") for picture in tree_pictures(study)} == {1}, "a seed is seen on paper, too"
     assert all(point.y % 5 == 0 for point in wave_chart(study).series[0].points)
 
 

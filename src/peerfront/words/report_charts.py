@@ -43,13 +43,14 @@ def coupons_chart(stories: Mapping[str, Any]) -> Chart:
 
 
 def tree_pictures(study: Study) -> list[Html]:
-    """Who recruited whom, the largest trees first."""
+    """Who recruited whom, the largest trees first; seeds who brought nobody are left out."""
     wave = study.trees.wave.tolist()
     recruits: dict[str, list[str]] = {}
     for person, recruiter in enumerate(study.recruiter.tolist()):
         if recruiter != NOBODY:
             recruits.setdefault(str(recruiter), []).append(str(person))
     roots, sizes = np.unique(study.trees.root, return_counts=True)
+    roots, sizes = roots[sizes > 1], sizes[sizes > 1]
     pictures = []
     for root in roots[np.argsort(-sizes, kind="stable")][:MOST_TREES].tolist():
         rows = tree_rows(str(root), recruits)

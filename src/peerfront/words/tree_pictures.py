@@ -68,7 +68,9 @@ def small_tree(people: Collection[TreePlace]) -> Html:
     )
     dots: dict[tuple[Shape, int], dict[str, None]] = {}
     for each in people:
-        dots.setdefault((each.shape, each.colour), {})[f"M{at(each.wave, each.row)}h0"] = None
+        # A line without length has round ends on paper, too, but no square ones.
+        line = "h0.01" if each.shape is Shape.SEED else "h0"
+        dots.setdefault((each.shape, each.colour), {})[f"M{at(each.wave, each.row)}{line}"] = None
     shapes = "".join(f'<path class="{shape} c{colour}" d="{"".join(at)}"/>' for (shape, colour), at in dots.items())
     look = "tree many" if len(people) > _MANY else "tree"
     frame = f'viewBox="0 0 {_STAMP} {_STAMP}" preserveAspectRatio="none" aria-hidden="true"'
