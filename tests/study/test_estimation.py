@@ -300,6 +300,18 @@ def test_weights_are_for_people_whose_answer_is_known() -> None:
         pf.estimate(read(inherited()), "hiv", bootstraps=10).weights()
 
 
+def test_weights_that_cannot_be_made_say_why() -> None:
+    alike = pf.estimate(read(made_up(200)), "hiv", bootstraps=5)
+    for name in ("SS", "stratified SS"):
+        with pytest.raises(SettingError, match=f"{name} needs the size of the population. Give it .population"):
+            alike.weights(estimator=name)
+    with pytest.raises(SettingError, match="Everybody is in one stratum, so there are no weights of stratified"):
+        alike.replicate_weights(estimator="stratified")
+    apart = pf.estimate(read(inherited()), "hiv", bootstraps=5)
+    with pytest.raises(SettingError, match="There are no weights of RDS-I for hiv: recruitment never led"):
+        apart.weights(estimator="RDS-I")
+
+
 def test_a_design_effect_below_1_is_not_printed() -> None:
     made = pf.estimate(read(made_up(250)), "hiv", bootstraps=50)
     assert "design effect" in str(made)

@@ -4,7 +4,7 @@ A cell is a state of people with one value of the outcome, in one group. Estimat
 (`PeopleWeighted`) are the sample mean, RDS-II and Gile's successive sampling. Those of a chain (`ChainWeighted`) are
 RDS-I, on the outcome, and the stratified ones, on outcome x coupon stratum: each state's share of the population is its
 share of all ties divided by the mean network size of its people; within a state people are weighed as in RDS-II. Where
-the population's size is known, no state is smaller than the people of it who came.
+the population's size is known, no state is estimated to have fewer people than came.
 """
 
 from dataclasses import dataclass, replace

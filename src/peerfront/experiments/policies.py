@@ -9,7 +9,8 @@ Agents of reinforcement learning learn by playing, at that discount unless anoth
 it is imported where it is used.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache, partial
@@ -116,15 +117,21 @@ class PolicyEntry:
     def settings(self, spec: Spec) -> dict[str, Any]:
         """The settings of a specification, checked."""
         values = spec.read_options(self.options)
-        try:
+        with self.named(note("policy_failed.checked")):
             self.check(**values)
+        return values
+
+    @contextmanager
+    def named(self, doing: Message) -> Iterator[None]:
+        """Say in words what a policy of somebody's own raises; errors of this package stay as they are."""
+        try:
+            yield
         except PeerfrontError:
             raise
         except (Exception, SystemExit) as problem:
             if self in _ENTRIES:
                 raise
-            raise PolicyFailed(self.name, note("policy_failed.checked"), own_parts.place_of(problem)) from problem
-        return values
+            raise PolicyFailed(self.name, doing, own_parts.place_of(problem)) from problem
 
     def discounts(self, spec: Spec) -> Discounts:
         """What the discount means to the policy of this specification."""
@@ -157,14 +164,8 @@ def prepare_policy(spec: Spec, preparation: Preparation, entry: PolicyEntry | No
     """The policy of a specification such as `constant:coupons=3`, ready to play; `entry` is one of somebody's own."""
     entry = entry or policy_entry(spec.name)
     settings = entry.settings(spec)
-    try:
+    with entry.named(note("policy_failed.prepared")):
         policy = entry.prepare(preparation, **settings)
-    except PeerfrontError:
-        raise
-    except (Exception, SystemExit) as problem:
-        if entry in _ENTRIES:
-            raise
-        raise PolicyFailed(entry.name, note("policy_failed.prepared"), own_parts.place_of(problem)) from problem
     if not _is_policy(policy):
         raise SettingError("own_parts.made_no_policy", name=entry.name, value=readable(policy))
     return policy if isinstance(getattr(policy, "name", None), str) else Renamed(policy, entry.name)
